@@ -1,0 +1,63 @@
+"""Agents and their threads."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from agentbridge.vault import EncryptedTextField
+from approvals.fields import OpaqueTextField
+from approvals.models import Queue
+
+
+def key_of(text: str) -> str:
+    """SHA-256 hex of an opaque id: ids may be 10 kB long or hold NUL, so keys are digests."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class ReplayClass(models.TextChoices):
+    """May the same resume be sent again after bytes may have left? (`delivery.md` C.3)"""
+
+    UNKNOWN = "unknown", _("unknown")  # at most once by itself
+    VERIFIED = "verified", _("verified")  # proven safe by a probe or by an operator
+    GUARDED = "guarded", _("guarded")  # behind our resume guard
+
+
+class Agent(models.Model):
+    """An AG-UI endpoint with its credentials and what we know of its ways."""
+
+    slug = models.SlugField(max_length=100, unique=True)
+    name = models.CharField(max_length=200)
+    url = models.URLField(max_length=2000)
+    url_version = models.PositiveIntegerField(default=1)  # a delivery is pinned to the version it was sealed for
+    queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="agents")
+    routes = models.JSONField(default=dict, blank=True)  # {tool name: queue name}
+    headers = EncryptedTextField(default="", blank=True)  # JSON list of [name, value]; never shown again
+    dialect = models.CharField(max_length=40, default="auto")
+    tolerances = models.JSONField(default=list, blank=True)  # named deviations that do not quarantine (C-29a)
+    replay_class = models.CharField(max_length=8, choices=ReplayClass.choices, default=ReplayClass.UNKNOWN)
+    pre_1_0 = models.BooleanField(default=False)  # an older server: `protocolVersion` is not sent
+    busy_is_not_taken = models.BooleanField(default=False)  # 503 with Retry-After means nothing was taken
+    enabled = models.BooleanField(default=True)
+    host_token = models.CharField(max_length=64, blank=True, default="")  # SHA-256 hex; push and pull
+    caller_token = models.CharField(max_length=64, blank=True, default="")  # SHA-256 hex; relay
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Thread(models.Model):
+    """A conversation; a resume stays on its thread."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="threads")
+    key = models.CharField(max_length=64)
+    thread_id = OpaqueTextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "key"], name="one_thread")]
+
+    def __str__(self) -> str:
+        return self.thread_id

@@ -1,0 +1,49 @@
+"""Model fields for text that databases refuse or change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+
+class OpaqueTextField(models.BinaryField):
+    """Foreign text, kept exactly: any length, NUL and lone surrogates included.
+
+    PostgreSQL text refuses NUL and surrogates, so the column holds UTF-8 bytes (`surrogatepass`) and the attribute is
+    a `str`. Such a column cannot be searched by the database: search goes by a SHA-256 key or a cleaned copy beside it.
+    """
+
+    description = "Text kept byte for byte"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("editable", False)
+        super().__init__(*args, **kwargs)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
+        return None if value is None else bytes(value).decode("utf-8", "surrogatepass")
+
+    def to_python(self, value: Any) -> Any:
+        return bytes(value).decode("utf-8", "surrogatepass") if isinstance(value, bytes | memoryview) else value
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        if isinstance(value, str):
+            value = value.encode("utf-8", "surrogatepass")
+        return super().get_db_prep_value(value, connection, prepared)
+
+    def get_default(self) -> Any:
+        # BinaryField turns every empty default into b""; ours is text.
+        default = super().get_default()
+        return "" if default == b"" else default
+
+    def value_to_string(self, obj: Any) -> str:
+        return str(self.value_from_object(obj))
+
+
+class BytesField(models.BinaryField):
+    """Bytes as received or sent; always read back as `bytes` (PostgreSQL drivers hand out memoryviews)."""
+
+    description = "Bytes kept as they are"
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> bytes | None:
+        return None if value is None else bytes(value)

@@ -1,0 +1,7 @@
+"""What is stored about people, cases, decisions and the trail."""
+
+from approvals.models.cases import Case, Decision, Exhibit, Task
+from approvals.models.people import ApiToken, Queue, User
+from approvals.models.trail import AuditEntry, AuditLog
+
+__all__ = ["ApiToken", "AuditEntry", "AuditLog", "Case", "Decision", "Exhibit", "Queue", "Task", "User"]

@@ -1,0 +1,64 @@
+"""People, their queues and their tokens."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+def new_pseudonym() -> str:
+    """A random name for the trail: the body of an entry names nobody (`audit.md` D.7)."""
+    return "u_" + secrets.token_hex(12)
+
+
+class Role(models.TextChoices):
+    """The groups of Django that a person can be in; rights hang on these alone."""
+
+    REVIEWER = "reviewer", _("reviewer")  # sees, claims and decides in own queues
+    OPERATOR = "operator", _("operator")  # sees all, settles doubts, cancels; never approves
+    AUDITOR = "auditor", _("auditor")  # reads all, changes nothing
+    ADMIN = "admin", _("admin")  # people, queues, agents; no decisions
+
+
+class User(AbstractUser):
+    """A person, or a program that decides by token only (a *service person*)."""
+
+    pseudonym = models.CharField(max_length=32, unique=True, default=new_pseudonym, editable=False)
+    is_service = models.BooleanField(default=False)
+
+    @property
+    def display_name(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Queue(models.Model):
+    """Where a group of reviewers finds tasks."""
+
+    class Risk(models.TextChoices):
+        LOW = "low", _("low risk")
+        MEDIUM = "medium", _("medium risk")
+        HIGH = "high", _("high risk")
+
+    name = models.CharField(max_length=100, unique=True)
+    risk = models.CharField(max_length=6, choices=Risk.choices, default=Risk.MEDIUM)
+    reason_required = models.BooleanField(default=False, help_text=_("Every decision here needs a comment."))
+    members = models.ManyToManyField(User, related_name="queues", blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ApiToken(models.Model):
+    """A personal Bearer token: shown once, stored as its SHA-256."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"token of {self.user}"
