@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models
 
 
-class OpaqueTextField(models.BinaryField):
+class OpaqueTextField(models.Field):
     """Foreign text, kept exactly: any length, NUL and lone surrogates included.
 
     PostgreSQL text refuses NUL and surrogates, so the column holds UTF-8 bytes (`surrogatepass`) and the attribute is
@@ -20,24 +20,20 @@ class OpaqueTextField(models.BinaryField):
         kwargs.setdefault("editable", False)
         super().__init__(*args, **kwargs)
 
+    def get_internal_type(self) -> str:
+        return "BinaryField"
+
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> str | None:
-        return None if value is None else bytes(value).decode("utf-8", "surrogatepass")
+        return self.to_python(value)
 
     def to_python(self, value: Any) -> Any:
         return bytes(value).decode("utf-8", "surrogatepass") if isinstance(value, bytes | memoryview) else value
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        value = super().get_db_prep_value(value, connection, prepared)
         if isinstance(value, str):
             value = value.encode("utf-8", "surrogatepass")
-        return super().get_db_prep_value(value, connection, prepared)
-
-    def get_default(self) -> Any:
-        # BinaryField turns every empty default into b""; ours is text.
-        default = super().get_default()
-        return "" if default == b"" else default
-
-    def value_to_string(self, obj: Any) -> str:
-        return str(self.value_from_object(obj))
+        return None if value is None else connection.Database.Binary(value)
 
 
 class BytesField(models.BinaryField):
