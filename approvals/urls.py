@@ -1,0 +1,9 @@
+"""The addresses of this app."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+app_name = "approvals"
+
+urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,0 +1,41 @@
+"""What every test stands on: sockets to this machine only, and the services that a test may ask for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_socket import socket_allow_hosts
+
+CHROMIUM = "/usr/bin/chromium"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # A test that reaches the internet fails instead of being slow or lucky.
+    socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+    for marker, is_there in SERVICES.items():
+        if item.get_closest_marker(marker) and not is_there():
+            refuse_or_skip(marker)
+
+
+def refuse_or_skip(service: str) -> None:
+    """Where CI says a service must be there, its absence is a failure; elsewhere it is a skip."""
+    if os.environ.get(f"REQUIRE_{service.removeprefix('real_').upper()}") == "1":
+        pytest.fail(f"{service} is required here, and missing", pytrace=False)
+    pytest.skip(f"{service} is not available")
+
+
+def has_agents() -> bool:
+    root = os.environ.get("AGENTS_ROOT")
+    return bool(root) and Path(root or "").is_dir()
+
+
+SERVICES = {
+    "browser": lambda: bool(shutil.which(CHROMIUM) or shutil.which("chromium")),
+    "postgres": lambda: connection.vendor == "postgresql",
+    "redis": lambda: bool(os.environ.get("REDIS_URL_TEST")),
+    "real_agents": has_agents,
+}
