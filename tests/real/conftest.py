@@ -1,0 +1,57 @@
+"""The real agent servers, started once for all rounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import desk
+
+HERE = Path(__file__).parent / "agents"
+PORTS = {"langgraph": 9101, "strands": 9102}
+ENVIRONMENTS = Path(os.environ.get("AGENTS_ROOT", Path.home() / ".agents"))
+
+
+@dataclass(frozen=True)
+class RealAgent:
+    """One of the servers: `url` of a path, and the list of tool bodies that really ran."""
+
+    name: str
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{PORTS[self.name]}{path}"
+
+    def ledger(self) -> list[dict[str, Any]]:
+        with urllib.request.urlopen(self.url("/_ledger"), timeout=10) as answer:  # noqa: S310 - loopback
+            found = json.load(answer)
+        return found if isinstance(found, list) else found["executions"]
+
+
+def servers() -> list[str]:
+    return [name for name in PORTS if (ENVIRONMENTS / name / ".pinned").exists()]
+
+
+@pytest.fixture(scope="session")
+def real_agents() -> Iterator[dict[str, RealAgent]]:
+    """Both servers; without their environments the rounds are skipped, unless `REQUIRE_AGENTS` is set."""
+    if set(servers()) != set(PORTS):
+        if os.environ.get("REQUIRE_AGENTS"):
+            pytest.fail("the real agents are not installed: run tests/real/agents/setup.sh")
+        pytest.skip("the real agents are not installed: run tests/real/agents/setup.sh")
+    subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=180)
+    yield {name: RealAgent(name) for name in PORTS}
+    subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def running_desk(tmp_path_factory: pytest.TempPathFactory, real_agents: dict[str, RealAgent]) -> Iterator[desk.Desk]:
+    with desk.running(tmp_path_factory.mktemp("desk")) as running:
+        yield running
