@@ -10,7 +10,11 @@ import pytest
 from django.db import connection
 from pytest_socket import socket_allow_hosts
 
+from tests import emptying
+
 CHROMIUM = "/usr/bin/chromium"
+
+emptying.use_for_transaction_tests()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

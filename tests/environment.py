@@ -32,4 +32,5 @@ def database_for_tests(settings: dict[str, Any]) -> dict[str, Any]:
         return {}
     folder = tempfile.mkdtemp(prefix="countersign-tests-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return {"TEST": {"NAME": str(Path(folder) / "test.sqlite3")}}
+    options = {**settings["OPTIONS"], "init_command": "PRAGMA synchronous = OFF; PRAGMA recursive_triggers = ON;"}
+    return {"OPTIONS": options, "TEST": {"NAME": str(Path(folder) / "test.sqlite3")}}
