@@ -1,6 +1,6 @@
-"""What is known about one HTTP answer of an agent: runs, calls, interrupts, results, and the facts in order of arrival.
+"""What is known about one HTTP answer of an agent: runs, calls, interrupts, results, facts in order of arrival.
 
-Filled by `reading.Reader`, read by dialects, recorder and pages. Texts are exact: argument text is the deltas put together,
+Filled by `reading.Reader`; read by dialects, recorder and pages. Texts are exact: argument text is the deltas in order,
 members named "text of JSON" are the characters of the frame. Nothing here is trusted, nothing here is interpreted.
 """
 
@@ -117,7 +117,7 @@ class RunInput:
 
 @dataclass(slots=True, kw_only=True)
 class RunView:
-    """One RUN_STARTED … RUN_FINISHED or RUN_ERROR. `ours` is the run that was asked for (identity is our request, C-15)."""
+    """One RUN_STARTED … RUN_FINISHED or RUN_ERROR. `ours`: the run that was asked for (identity is our request, C-15)."""
 
     run_id: str
     thread_id: str

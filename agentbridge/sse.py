@@ -1,4 +1,4 @@
-"""Server-sent events as they really arrive: bytes in, frames out; every framing quirk of the field, flat memory, linear time."""
+"""Server-sent events as they really arrive: bytes in, frames out; any framing quirk, flat memory, linear time."""
 
 from __future__ import annotations
 
