@@ -1,0 +1,106 @@
+"""Who may see and do what: one source for rights and for buttons. The verbs ask again under lock.
+
+Rights hang on the group of a person and on the members of a queue, and on nothing else: a superuser without a group
+decides nothing.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
+
+from approvals.kit import VerdictKit
+from approvals.models import Case, Queue, Task, User
+from approvals.models.cases import CaseQuerySet, TaskQuerySet, Verdict
+from approvals.models.people import Role
+
+Visitor = User | AnonymousUser
+SEES_ALL = (Role.OPERATOR, Role.AUDITOR, Role.ADMIN)
+
+
+def role_of(user: Visitor) -> Role | None:
+    """The person's one role; of several groups the first in the order of `Role`. Nobody else has any.
+
+    Remembered on the object for a page's many questions; verbs ask with a fresh object.
+    """
+    if not user.is_authenticated or not user.is_active:
+        return None
+    if not hasattr(user, "_role"):
+        groups = set(user.groups.values_list("name", flat=True))
+        user._role = next((role for role in Role if role in groups), None)  # type: ignore[union-attr]
+    return user._role  # type: ignore[union-attr]
+
+
+def sees_all(user: Visitor) -> bool:
+    return role_of(user) in SEES_ALL
+
+
+def visible_queues(user: Visitor) -> list[Queue]:
+    if sees_all(user):
+        return list(Queue.objects.order_by("name"))
+    return list(user.queues.order_by("name")) if role_of(user) == Role.REVIEWER else []  # type: ignore[union-attr]
+
+
+def visible_tasks(user: Visitor) -> TaskQuerySet:
+    """The tasks of which this person may see everything."""
+    if sees_all(user):
+        return Task.objects.all()
+    if role_of(user) == Role.REVIEWER:
+        return Task.objects.filter(queue__in=_own_queues(user))
+    return Task.objects.none()
+
+
+def visible_cases(user: Visitor) -> CaseQuerySet:
+    """Cases with any task of theirs; other queues' tasks in it are shown as code, queue and state only."""
+    if sees_all(user):
+        return Case.objects.all()
+    if role_of(user) == Role.REVIEWER:
+        return Case.objects.filter(Exists(Task.objects.filter(case=OuterRef("pk"), queue__in=_own_queues(user))))
+    return Case.objects.none()
+
+
+def can_claim(user: Visitor, task: Task) -> bool:
+    return role_of(user) == Role.REVIEWER and _is_member(user, task)
+
+
+def may_operate(user: Visitor) -> str | None:
+    """None when this person may settle what nobody can decide any more; else why not."""
+    return None if role_of(user) == Role.OPERATOR else _("Only operators do this.")
+
+
+def can_decide(user: Visitor, task: Task, verdict: str, kit: VerdictKit | None = None) -> str | None:
+    """None when this person may give this verdict; else the sentence why not. Whether it is offered, the kit says."""
+    role = role_of(user)
+    if role == Role.OPERATOR:
+        return None if verdict == Verdict.CANCELLED else _("Operators cancel; approving and answering is for reviewers.")
+    if role != Role.REVIEWER:
+        return _("Only reviewers of the queue decide.")
+    if not _is_member(user, task):
+        return _("Only reviewers of the queue “%(queue)s” decide here.") % {"queue": task.queue.name}
+    if verdict == Verdict.CANCELLED and (kit or VerdictKit.from_json(task.kit)).cancel != "safe":
+        return _("Only operators cancel here: it is not certain that this agent takes a cancel as a no.")
+    return None
+
+
+def offered(user: Visitor, task: Task) -> tuple[list[str], dict[str, str], bool]:
+    """The verdicts this person is offered, why not the others (the kit's reason first), and whether they may edit."""
+    kit = VerdictKit.from_json(task.kit)
+    why_not = dict(kit.impossible)
+    for verdict in kit.forms:
+        sentence = can_decide(user, task, verdict, kit)
+        if sentence and verdict not in why_not:
+            why_not[verdict] = sentence
+    verdicts = [verdict for verdict in kit.forms if verdict not in why_not]
+    return verdicts, why_not, kit.can_edit and Verdict.APPROVED in verdicts
+
+
+def _own_queues(user: Visitor) -> list[int]:
+    """Read once per object: a list of numbers keeps the plan of the queue page on its index."""
+    if not hasattr(user, "_own_queues"):
+        user._own_queues = list(user.queues.values_list("pk", flat=True))  # type: ignore[union-attr]
+    return user._own_queues  # type: ignore[union-attr]
+
+
+def _is_member(user: Visitor, task: Task) -> bool:
+    return task.queue_id in _own_queues(user)
