@@ -117,7 +117,7 @@ class RunInput:
 
 @dataclass(slots=True, kw_only=True)
 class RunView:
-    """One RUN_STARTED … RUN_FINISHED or RUN_ERROR. `ours`: the run that was asked for (identity is our request, C-15)."""
+    """One RUN_STARTED … RUN_FINISHED or RUN_ERROR. `ours`: the one asked for (identity is our request, C-15)."""
 
     run_id: str
     thread_id: str
