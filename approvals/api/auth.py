@@ -1,0 +1,47 @@
+"""Who asks: the Bearer token of a person, and how often they may."""
+
+from __future__ import annotations
+
+import time
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja.security import HttpBearer
+
+from approvals import rates, tokens
+from approvals.api.problems import ApiProblem
+from approvals.models import User
+
+
+class PersonToken(HttpBearer):
+    """No cookie counts here, so no other site can use a session to call the API."""
+
+    def __call__(self, request: HttpRequest) -> User | None:
+        """The person, or None (401). Ninja's own reading of the header is kept, plus the limits."""
+        address = request.META.get("REMOTE_ADDR", "")
+        refuse_if_waiting(rates.FAILED_LOGINS.wait(address, seconds=time.monotonic(), take=False))
+        user: User | None = super().__call__(request)
+        if user is None:
+            rates.FAILED_LOGINS.wait(address, seconds=time.monotonic())
+        elif request.method not in ("GET", "HEAD"):
+            refuse_if_waiting(rates.WRITES.wait(str(user.pk), seconds=time.monotonic()))
+        return user
+
+    def authenticate(self, request: HttpRequest, token: str) -> User | None:
+        user = tokens.owner(token, now=timezone.now())
+        if user is not None:
+            request.user = user
+        return user
+
+
+def refuse_if_waiting(seconds: int) -> None:
+    if seconds:
+        raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=seconds)
+
+
+def person(request: HttpRequest) -> User:
+    """Who asks; set by `PersonToken` before any operation runs."""
+    user = request.user
+    assert isinstance(user, User)
+    return user
