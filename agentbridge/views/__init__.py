@@ -1,0 +1,1 @@
+"""Pages about agents, their runs and what is owed to them; and what machines ask about this process."""
