@@ -18,6 +18,7 @@ __all__ = ["EVENTS", "Event", "Note", "Problem", "ProtocolError", "RunInput", "p
 PROTOCOL_VERSION = "1.0"
 EXCERPT = 200  # characters of an unreadable frame that a warning quotes; the whole is in the raw stream
 
+
 class ProtocolError(ValueError):
     """Something that must be AG-UI is not; `field` names the member."""
 
