@@ -209,6 +209,12 @@ class Exhibit(models.Model):
         return f"{self.task} v{self.version}"
 
 
+class DecisionQuerySet(models.QuerySet["Decision"]):
+    def live(self) -> DecisionQuerySet:
+        """Those that count: neither recalled nor voided."""
+        return self.filter(recalled_at__isnull=True, voided_at__isnull=True)
+
+
 class Decision(models.Model):
     """The recorded answer to a task. One live per task; recalled and voided ones stay."""
 
@@ -230,6 +236,8 @@ class Decision(models.Model):
     at = models.DateTimeField()
     recalled_at = models.DateTimeField(null=True, blank=True)
     voided_at = models.DateTimeField(null=True, blank=True)
+
+    objects = DecisionQuerySet.as_manager()
 
     class Meta:
         constraints = [

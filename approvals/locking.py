@@ -1,0 +1,45 @@
+"""Every deed on a case first locks the case, then the person: one order, so that no two deeds wait for each other.
+
+The lock is the row on PostgreSQL; on SQLite the write lock, which BEGIN IMMEDIATE took. Rows are read after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from approvals.models import Case, Task, User
+from approvals.models.cases import State
+from approvals.refusals import NotAllowed
+
+
+def locked_case(case: Case) -> Case:
+    return Case.objects.select_for_update(no_key=True).get(pk=case.pk)
+
+
+def locked(task: Task) -> tuple[Case, Task]:
+    """The case and the task as they are now; nobody else changes them until the transaction ends."""
+    case = Case.objects.select_for_update(no_key=True).get(pk=task.case_id)
+    fresh = Task.objects.select_related("queue").get(pk=task.pk)
+    fresh.case = case
+    return case, fresh
+
+
+def locked_person(person: User) -> User:
+    """The person with the rights of this moment: role and queues are read anew, and changing them waits.
+
+    Raises NotAllowed for someone who is gone or disabled.
+    """
+    fresh = User.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True).first()
+    if fresh is None:
+        raise NotAllowed(_("This account is disabled."))
+    return fresh
+
+
+def ask_again(case: Case, tasks: Sequence[Task]) -> None:
+    """Open tasks, and with them their case, that had an answer."""
+    Task.objects.filter(pk__in=[task.pk for task in tasks], state=State.SETTLED).update(state=State.OPEN)
+    Case.objects.filter(pk=case.pk, state=State.SETTLED, taken_at__isnull=True).update(
+        state=State.OPEN, settled_at=None, deliver_after=None
+    )

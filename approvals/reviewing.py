@@ -1,0 +1,52 @@
+"""The verbs of review, and why they refuse. Each is one transaction: rights, conditional change, entry.
+
+Everybody else calls `reviewing.decide(...)`; the parts below are split by meaning only.
+"""
+
+from approvals.casework import accept, block, mark_delivered, mark_sent, take, unblock, withdraw
+from approvals.claiming import claim, release
+from approvals.deciding import decide, recall
+from approvals.evidence import add_flag, conclude, record_result
+from approvals.refusals import (
+    AlreadyDecided,
+    Blocked,
+    Changed,
+    Expired,
+    Invalid,
+    NotAllowed,
+    NotDue,
+    Quarantined,
+    Refused,
+    Taken,
+    Withdrawn,
+    WrongState,
+)
+
+__all__ = [
+    "AlreadyDecided",
+    "Blocked",
+    "Changed",
+    "Expired",
+    "Invalid",
+    "NotAllowed",
+    "NotDue",
+    "Quarantined",
+    "Refused",
+    "Taken",
+    "Withdrawn",
+    "WrongState",
+    "accept",
+    "add_flag",
+    "block",
+    "claim",
+    "conclude",
+    "decide",
+    "mark_delivered",
+    "mark_sent",
+    "recall",
+    "record_result",
+    "release",
+    "take",
+    "unblock",
+    "withdraw",
+]
