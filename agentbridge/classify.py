@@ -1,4 +1,4 @@
-"""What an answer to a resume means: the classes A to J of the protocol notes (C.5), and the delivery state they lead to.
+"""What an answer to a resume means: classes A to J of the protocol notes (C.5), and the delivery state they lead to.
 
 Pure. Called when an attempt whose bytes may have left has ended; attempts that sent nothing never come here.
 """
@@ -59,8 +59,8 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-def classify(*, http_status: int | None, run: RunView | None, error: str | None = None) -> Letter:
-    """The class of an answer. `run` is ours as read from the body, None without one; `error` cut the way short."""
+def classify(*, http_status: int | None, run: RunView | None) -> Letter:
+    """The class of an answer. `run` is ours as read from the body, None without one."""
     if http_status is not None and http_status >= 300:
         # A gateway's 5xx says nothing about the agent behind it; 503 is the agent's own word (C.5).
         return "H" if http_status >= 500 and http_status != 503 else "A"
@@ -95,11 +95,12 @@ def verdict(
 ) -> Verdict:
     """The state a delivery goes to, for an agent of this replay class (`design.md` 4).
 
-    `retry_after`: the answer named a time; `busy_is_not_taken`: at this agent a 503 that does is a promise.
+    `error`: what cut the way short; `retry_after`: the answer named a time; `busy_is_not_taken`: at this agent a 503
+    that does so is a promise.
     """
     if http_status == 429 or (http_status == 503 and retry_after and busy_is_not_taken):
         return Verdict("ready", "A", f"The agent is busy (HTTP {http_status}); the answers were not taken.")
-    letter = classify(http_status=http_status, run=run, error=error)
+    letter = classify(http_status=http_status, run=run)
     if http_status == 503 and not retry_after:
         letter = "H"
     if letter in "HI" and not (run is not None and run.started and run.status != "running"):
