@@ -1,0 +1,91 @@
+"""Who works here: people with their role and queues, and the queues themselves. Every change is an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.contrib.auth.models import Group
+from django.contrib.auth.password_validation import validate_password
+from django.db import transaction
+
+from approvals import audit, tokens
+from approvals.models import Queue, User
+from approvals.models.people import Role
+
+
+@transaction.atomic
+def set_queue(name: str, *, risk: str | None = None, by: User | None = None, now: datetime) -> Queue:
+    """Create a queue or change its risk; None leaves the risk as it is."""
+    queue, created = Queue.objects.select_for_update().get_or_create(name=name)
+    before, queue.risk = queue.risk, risk or queue.risk
+    if created or queue.risk != before:
+        queue.save(update_fields=["risk"])
+        said = f"Queue “{name}” " + ("was made" if created else "was changed") + f": {queue.risk} risk."
+        audit.record("queue.changed", said, actor=by, data={"queue": name, "risk": queue.risk}, now=now)
+    return queue
+
+
+@transaction.atomic
+def set_user(
+    name: str,
+    *,
+    role: Role,
+    queues: Sequence[str] = (),
+    service: bool = False,
+    password: str | None = None,
+    by: User | None = None,
+    now: datetime,
+) -> User:
+    """Create a person or replace their role and queues, and the password when one is given.
+
+    A service person never has a password: it decides by token only. Raises ValidationError for a weak password.
+    """
+    person = _person(name)
+    person.is_service = service
+    if service or (password is None and person._state.adding):
+        person.set_unusable_password()
+    elif password is not None:
+        validate_password(password, person)
+        person.set_password(password)
+    created = person._state.adding
+    person.save()
+    person.groups.set([Group.objects.get_or_create(name=role.value)[0]])
+    person.queues.set([set_queue(queue, by=by, now=now) for queue in queues])
+    _record_changed(person, role, queues, created, password is not None, by, now)
+    return person
+
+
+@transaction.atomic
+def give_token(person: User, *, by: User | None = None, now: datetime) -> str:
+    """A new personal token; the answer is the only time that it is seen."""
+    token = tokens.issue(person, now=now)
+    data = {"for": person.username, "pseudonym": person.pseudonym}
+    audit.record("token.made", f"A token was made for {person.display_name}.", actor=by, data=data, now=now)
+    return token
+
+
+def _person(name: str) -> User:
+    """Locked, so that a decision being made with the old rights ends first."""
+    return User.objects.select_for_update().filter(username=name).first() or User(username=name)
+
+
+def _record_changed(
+    person: User, role: Role, queues: Sequence[str], created: bool, password: bool, by: User | None, now: datetime
+) -> None:
+    said = f"{person.display_name} was {'added' if created else 'changed'}: {role.value}"
+    said += f" in {', '.join(queues)}." if queues else "."
+    audit.record(
+        "user.changed",
+        said,
+        actor=by,
+        data={
+            "user": person.username,
+            "pseudonym": person.pseudonym,
+            "role": role.value,
+            "queues": list(queues),
+            "service": person.is_service,
+            "passwordSet": password,
+        },
+        now=now,
+    )
