@@ -11,6 +11,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?:\.(?!-)[a-z0-9_-]{1,63})*")
+NUMERIC = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$")  # an address in some old spelling, not a name
 BRACKETED = re.compile(r"\[([^\]]+)\](?::([0-9]+))?")
 PLAIN = re.compile(r"([^:]+)(?::([0-9]+))?")
 
@@ -61,7 +62,7 @@ def _entry(text: str) -> Entry:
     if network:
         return Entry(network=network, port=port)
     name = plain_host(place)
-    if not NAME.fullmatch(name) or text.startswith("[") or re.fullmatch(r"[0-9.x]+", name):
+    if not NAME.fullmatch(name) or text.startswith("[") or NUMERIC.search(name):
         raise BadEntry(f"“{text}” holds neither a host name nor an address range")
     return Entry(name=name, port=port)
 

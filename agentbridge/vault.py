@@ -40,7 +40,7 @@ def rotate(token: str) -> str:
 
 
 class EncryptedTextField(models.TextField):
-    """Text that only this deployment's FIELD_KEY can read; "" stays "", so "nothing stored" can be asked of the database."""
+    """Text that only this deployment's FIELD_KEY can read. "" stays "": the database can see that nothing is stored."""
 
     description = "Encrypted text"
 

@@ -68,8 +68,9 @@ def keys(name: str, *, debug: bool) -> list[bytes]:
 
 def _key(name: str, written: str) -> bytes:
     # The value itself is a secret, so no message quotes it.
+    bare = written.rstrip("=")
     try:
-        key = base64.b64decode(written.rstrip("=") + "=" * (-len(written.rstrip("=")) % 4), altchars=b"-_", validate=True)
+        key = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise ImproperlyConfigured(f"{name} is not base64url.") from None
     if len(key) != KEY_BYTES:

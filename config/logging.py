@@ -13,7 +13,6 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-
 QUOTING = ("django.request", "django.channels", "django.security")
 
 
