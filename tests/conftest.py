@@ -14,6 +14,8 @@ from tests import emptying
 
 CHROMIUM = "/usr/bin/chromium"
 
+pytest_plugins = ["tests.people"]
+
 emptying.use_for_transaction_tests()
 
 
