@@ -1,7 +1,7 @@
 """What is stored about agents, their runs and what is owed to them."""
 
 from agentbridge.models.agents import Agent, Thread
-from agentbridge.models.delivery import Incident, Resume
+from agentbridge.models.delivery import DeliveryState, Incident, Resume
 from agentbridge.models.runs import Interrupt, Run, StreamChunk, ToolCall
 
-__all__ = ["Agent", "Incident", "Interrupt", "Resume", "Run", "StreamChunk", "Thread", "ToolCall"]
+__all__ = ["Agent", "DeliveryState", "Incident", "Interrupt", "Resume", "Run", "StreamChunk", "Thread", "ToolCall"]
