@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
+from demo import environment
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:2] == ["demo"]:
+        environment.prepare(sys.argv[2:], Path(__file__).resolve().parent)
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as problem:

@@ -48,7 +48,8 @@ def test_an_entry_does_not_cover(text, host, port, address):
 
 
 @pytest.mark.parametrize(
-    "text", ["http://agent", "agent:0", "agent:65536", "agent:http", "999.1.1.1", "10.0.0.0/40", "[agent]:80", "a b", "0x7f.1"]
+    "text",
+    ["http://agent", "agent:0", "agent:65536", "agent:http", "999.1.1.1", "10.0.0.0/40", "[agent]:80", "a b", "0x7f.1"],
 )
 def test_nonsense_is_refused_by_name(text):
     with pytest.raises(allowlist.BadEntry, match="“"):

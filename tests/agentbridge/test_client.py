@@ -1,4 +1,4 @@
-"""Nothing leaves before arming, everything that comes back is bounded, every failure says whether something was sent."""
+"""Nothing leaves before arming, what comes back is bounded, every failure says whether something was sent."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ def test_a_new_key_reads_what_the_old_one_wrote(settings):
 @pytest.mark.django_db
 def test_the_column_holds_no_clear_text():
     queue = Queue.objects.create(name="payments")
-    agent = Agent.objects.create(slug="a", name="A", url="https://a.example", queue=queue, headers=SECRET, created_at=now())
+    facts = {"slug": "a", "name": "A", "url": "https://a.example", "queue": queue, "created_at": now()}
+    agent = Agent.objects.create(**facts, headers=SECRET)
     with connection.cursor() as cursor:
         cursor.execute("SELECT headers FROM agentbridge_agent")
         stored = cursor.fetchone()[0]
