@@ -20,11 +20,11 @@ class Means:
     session: str | None = None  # SHA-256 of the session's key: entries of one sign-in belong together
 
 
-_means: ContextVar[Means] = ContextVar("means", default=Means())
+_means: ContextVar[Means | None] = ContextVar("means", default=None)
 
 
 def means() -> Means:
-    return _means.get()
+    return _means.get() or Means()
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def trail_of(case: Case) -> QuerySet[AuditEntry]:
 
 
 def lock() -> None:
-    """Wait for the end of the chain, and hold it to the end of the transaction. SQLite: BEGIN IMMEDIATE already does."""
+    """Take the end of the chain, to the end of the transaction. On SQLite the write lock is that already."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CHAIN_LOCK])
@@ -140,7 +140,11 @@ def _append(members: dict[str, Any], **columns: Any) -> AuditEntry:
         .values_list("seq", "leaf_hash", "log")
         .first()
     )
-    seq, prev, log = head or (0, chain.NOTHING_BEFORE, AuditLog.objects.order_by("pk").values_list("origin", flat=True)[0])
+    seq, prev, log = head or (
+        0,
+        chain.NOTHING_BEFORE,
+        AuditLog.objects.order_by("pk").values_list("origin", flat=True)[0],
+    )
     body = chain.write_body({**members, "log": log, "seq": seq + 1, "prev": prev})
     entry = AuditEntry(seq=seq + 1, body=body, leaf_hash=chain.leaf_hash(body), **columns)
     entry.save(force_insert=True)

@@ -52,7 +52,7 @@ def mark_delivered(case: Case, *, now: datetime) -> None:
 
 @transaction.atomic
 def withdraw(case: Case, *, because: str, by: User | None = None, reason: str = "", now: datetime) -> None:
-    """End a case that nobody asks any more; `because` is an EndedBecause. A person needs a reason and must be an operator.
+    """End a case that nobody asks any more; `because` is an EndedBecause. A person must be an operator with a reason.
 
     Raises NotAllowed, Invalid, WrongState (delivered or withdrawn already).
     """
@@ -92,7 +92,9 @@ def unblock(case: Case, *, by: User, reason: str, now: datetime) -> None:
     if not Case.objects.filter(pk=case.pk).exclude(blocked="").update(blocked=""):
         raise WrongState(_("Nothing is in the way of %(code)s.") % {"code": case.code})
     data = {"was": case.blocked, "reason": reason}
-    audit.record("case.unblocked", f"{case.code} may go on." + _said(by, reason), actor=by, case=case, data=data, now=now)
+    audit.record(
+        "case.unblocked", f"{case.code} may go on." + _said(by, reason), actor=by, case=case, data=data, now=now
+    )
 
 
 @transaction.atomic

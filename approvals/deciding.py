@@ -135,7 +135,7 @@ def _prepared(task: Task, given: Given, shown_digest: str) -> Answer:
     return answering.prepare(
         given,
         kit=VerdictKit.from_json(task.kit),
-        proposal=exhibits.load(shown.body).proposal,
+        exhibit=exhibits.load(shown.body),
         reason_required=task.queue.reason_required,
     )
 

@@ -49,6 +49,15 @@ class Content:
             return None
         return self.tool.args_text or "{}"
 
+    @property
+    def parameters(self) -> str | None:
+        """The schema of the tool's arguments, if its definition has one."""
+        if self.tool_definition is None:
+            return None
+        document = jsontext.parse(self.tool_definition)
+        node = document.at("/parameters")
+        return document.source(node) if node and node.kind == "object" else None
+
 
 ExhibitView = Content
 

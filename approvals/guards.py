@@ -74,8 +74,9 @@ def _sqlite(guard: Guard, key: str) -> list[str]:
         f"WHEN NOT ({guard.allowed('IS')}) BEGIN {refuse}; END",
         f'CREATE TRIGGER "{delete}" BEFORE DELETE ON "{guard.table}" BEGIN {refuse}; END',
         # INSERT OR REPLACE deletes without a DELETE trigger on connections that lack recursive_triggers.
-        f'CREATE TRIGGER "{replace}" BEFORE INSERT ON "{guard.table}" '
-        f'WHEN EXISTS (SELECT 1 FROM "{guard.table}" WHERE "{key}" = NEW."{key}") BEGIN {refuse}; END',
+        f'CREATE TRIGGER "{replace}" BEFORE INSERT ON "{guard.table}" '  # noqa: S608 our own names
+        f'WHEN EXISTS (SELECT 1 FROM "{guard.table}" '
+        f'WHERE "{key}" = NEW."{key}") BEGIN {refuse}; END',
     ]
 
 
@@ -94,7 +95,19 @@ def _postgresql(guard: Guard, key: str) -> list[str]:
 
 TRAIL = Guard(
     table="approvals_auditentry",
-    fixed=["seq", "body", "leaf_hash", "at", "verb", "actor_id", "actor_kind", "case_id", "task_id", "agent", "thread_key"],
+    fixed=[
+        "seq",
+        "body",
+        "leaf_hash",
+        "at",
+        "verb",
+        "actor_id",
+        "actor_kind",
+        "case_id",
+        "task_id",
+        "agent",
+        "thread_key",
+    ],
     erasable=[["sentence", "sentence_salt"], ["refs", "refs_salt"], ["data", "data_salt"], ["search_text"]],
     message="the trail is append-only",
 )

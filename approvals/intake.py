@@ -103,7 +103,7 @@ def refreeze(task: Task, content: exhibits.Content, *, now: datetime, kit: Verdi
     if voided:
         audit.record(
             "task.voided",
-            f"The decision on {task.code} was made on something else: it counts no more, and {task.code} is open again.",
+            f"The decision on {task.code} was made on something else: it counts no more, the task is open again.",
             task=task,
             data={"decision": voided},
             now=now,

@@ -6,6 +6,8 @@ decides nothing.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
@@ -20,16 +22,8 @@ SEES_ALL = (Role.OPERATOR, Role.AUDITOR, Role.ADMIN)
 
 
 def role_of(user: Visitor) -> Role | None:
-    """The person's one role; of several groups the first in the order of `Role`. Nobody else has any.
-
-    Remembered on the object for a page's many questions; verbs ask with a fresh object.
-    """
-    if not user.is_authenticated or not user.is_active:
-        return None
-    if not hasattr(user, "_role"):
-        groups = set(user.groups.values_list("name", flat=True))
-        user._role = next((role for role in Role if role in groups), None)  # type: ignore[union-attr]
-    return user._role  # type: ignore[union-attr]
+    """The person's role; visitors and disabled people have none."""
+    return user.role if isinstance(user, User) and user.is_active else None
 
 
 def sees_all(user: Visitor) -> bool:
@@ -39,15 +33,15 @@ def sees_all(user: Visitor) -> bool:
 def visible_queues(user: Visitor) -> list[Queue]:
     if sees_all(user):
         return list(Queue.objects.order_by("name"))
-    return list(user.queues.order_by("name")) if role_of(user) == Role.REVIEWER else []  # type: ignore[union-attr]
+    return list(user.queues.order_by("name")) if _reviews(user) else []
 
 
 def visible_tasks(user: Visitor) -> TaskQuerySet:
     """The tasks of which this person may see everything."""
     if sees_all(user):
         return Task.objects.all()
-    if role_of(user) == Role.REVIEWER:
-        return Task.objects.filter(queue__in=_own_queues(user))
+    if _reviews(user):
+        return Task.objects.filter(queue__in=user.queue_ids)
     return Task.objects.none()
 
 
@@ -55,13 +49,13 @@ def visible_cases(user: Visitor) -> CaseQuerySet:
     """Cases with any task of theirs; other queues' tasks in it are shown as code, queue and state only."""
     if sees_all(user):
         return Case.objects.all()
-    if role_of(user) == Role.REVIEWER:
-        return Case.objects.filter(Exists(Task.objects.filter(case=OuterRef("pk"), queue__in=_own_queues(user))))
+    if _reviews(user):
+        return Case.objects.filter(Exists(Task.objects.filter(case=OuterRef("pk"), queue__in=user.queue_ids)))
     return Case.objects.none()
 
 
 def can_claim(user: Visitor, task: Task) -> bool:
-    return role_of(user) == Role.REVIEWER and _is_member(user, task)
+    return _reviews(user) and _is_member(user, task)
 
 
 def may_operate(user: Visitor) -> str | None:
@@ -73,7 +67,9 @@ def can_decide(user: Visitor, task: Task, verdict: str, kit: VerdictKit | None =
     """None when this person may give this verdict; else the sentence why not. Whether it is offered, the kit says."""
     role = role_of(user)
     if role == Role.OPERATOR:
-        return None if verdict == Verdict.CANCELLED else _("Operators cancel; approving and answering is for reviewers.")
+        return (
+            None if verdict == Verdict.CANCELLED else _("Operators cancel; approving and answering is for reviewers.")
+        )
     if role != Role.REVIEWER:
         return _("Only reviewers of the queue decide.")
     if not _is_member(user, task):
@@ -86,7 +82,7 @@ def can_decide(user: Visitor, task: Task, verdict: str, kit: VerdictKit | None =
 def offered(user: Visitor, task: Task) -> tuple[list[str], dict[str, str], bool]:
     """The verdicts this person is offered, why not the others (the kit's reason first), and whether they may edit."""
     kit = VerdictKit.from_json(task.kit)
-    why_not = dict(kit.impossible)
+    why_not = {verdict: _(sentence) for verdict, sentence in kit.impossible.items()}
     for verdict in kit.forms:
         sentence = can_decide(user, task, verdict, kit)
         if sentence and verdict not in why_not:
@@ -95,12 +91,9 @@ def offered(user: Visitor, task: Task) -> tuple[list[str], dict[str, str], bool]
     return verdicts, why_not, kit.can_edit and Verdict.APPROVED in verdicts
 
 
-def _own_queues(user: Visitor) -> list[int]:
-    """Read once per object: a list of numbers keeps the plan of the queue page on its index."""
-    if not hasattr(user, "_own_queues"):
-        user._own_queues = list(user.queues.values_list("pk", flat=True))  # type: ignore[union-attr]
-    return user._own_queues  # type: ignore[union-attr]
+def _reviews(user: Visitor) -> TypeGuard[User]:
+    return role_of(user) == Role.REVIEWER
 
 
 def _is_member(user: Visitor, task: Task) -> bool:
-    return task.queue_id in _own_queues(user)
+    return isinstance(user, User) and task.queue_id in user.queue_ids

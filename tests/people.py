@@ -110,7 +110,7 @@ def new_task(queue: Queue, number: int = 1, **more: Any) -> intake.NewTask:
 
 @pytest.fixture
 def open_case(payments: Queue) -> OpenCase:
-    """`open_case(3)`: a case with three approvals; `open_case(deadline=…)`, `open_case(tasks=[new_task(…)])` and so on."""
+    """`open_case(3)` has three approvals; `open_case(deadline=…)` and `open_case(tasks=[new_task(…)])` work too."""
 
     def build(
         count: int = 1,
@@ -123,9 +123,7 @@ def open_case(payments: Queue) -> OpenCase:
     ) -> Case:
         asked = tasks or [new_task(queue, number + 1, **task) for number in range(count)]
         refs = {"agent": "payer", "threadId": "thread-1", "runId": "run-1"}
-        new = intake.NewCase(
-            **{"agent": "payer", "thread_key": "k" * 64, "refs": refs, "tasks": asked, **(case or {})}
-        )
+        new = intake.NewCase(**{"agent": "payer", "thread_key": "k" * 64, "refs": refs, "tasks": asked, **(case or {})})
         return intake.open_case(new, now=now or timezone.now())
 
     return build

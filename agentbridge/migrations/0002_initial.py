@@ -6,171 +6,273 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('agentbridge', '0001_initial'),
-        ('approvals', '0001_initial'),
+        ("agentbridge", "0001_initial"),
+        ("approvals", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='agent',
-            name='queue',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agents', to='approvals.queue'),
+            model_name="agent",
+            name="queue",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="agents", to="approvals.queue"
+            ),
         ),
         migrations.AddField(
-            model_name='incident',
-            name='case',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='incidents', to='approvals.case'),
+            model_name="incident",
+            name="case",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="incidents", to="approvals.case"
+            ),
         ),
         migrations.AddField(
-            model_name='incident',
-            name='closed_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="incident",
+            name="closed_by",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='incident',
-            name='task',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='incidents', to='approvals.task'),
+            model_name="incident",
+            name="task",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="incidents",
+                to="approvals.task",
+            ),
         ),
         migrations.AddField(
-            model_name='interrupt',
-            name='task',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='approvals.task'),
+            model_name="interrupt",
+            name="task",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="approvals.task",
+            ),
         ),
         migrations.AddField(
-            model_name='resume',
-            name='agent',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='resumes', to='agentbridge.agent'),
+            model_name="resume",
+            name="agent",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="resumes", to="agentbridge.agent"
+            ),
         ),
         migrations.AddField(
-            model_name='resume',
-            name='case',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='resumes', to='approvals.case'),
+            model_name="resume",
+            name="case",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="resumes", to="approvals.case"
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='requested_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="run",
+            name="requested_by",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='resume',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='agentbridge.resume'),
+            model_name="run",
+            name="resume",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="attempts",
+                to="agentbridge.resume",
+            ),
         ),
         migrations.AddField(
-            model_name='resume',
-            name='interrupted_run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agentbridge.run'),
+            model_name="resume",
+            name="interrupted_run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="agentbridge.run"
+            ),
         ),
         migrations.AddField(
-            model_name='interrupt',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='interrupts', to='agentbridge.run'),
+            model_name="interrupt",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="interrupts", to="agentbridge.run"
+            ),
         ),
         migrations.AddField(
-            model_name='incident',
-            name='run',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='incidents', to='agentbridge.run'),
+            model_name="incident",
+            name="run",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="incidents",
+                to="agentbridge.run",
+            ),
         ),
         migrations.AddField(
-            model_name='streamchunk',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='chunks', to='agentbridge.run'),
+            model_name="streamchunk",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="chunks", to="agentbridge.run"
+            ),
         ),
         migrations.AddField(
-            model_name='thread',
-            name='agent',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='threads', to='agentbridge.agent'),
+            model_name="thread",
+            name="agent",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="threads", to="agentbridge.agent"
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='thread',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='agentbridge.thread'),
+            model_name="run",
+            name="thread",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="agentbridge.thread"
+            ),
         ),
         migrations.AddField(
-            model_name='resume',
-            name='thread',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='resumes', to='agentbridge.thread'),
+            model_name="resume",
+            name="thread",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="resumes", to="agentbridge.thread"
+            ),
         ),
         migrations.AddField(
-            model_name='toolcall',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tool_calls', to='agentbridge.run'),
+            model_name="toolcall",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="tool_calls", to="agentbridge.run"
+            ),
         ),
         migrations.AddIndex(
-            model_name='interrupt',
-            index=models.Index(fields=['key'], name='interrupt_key'),
+            model_name="interrupt",
+            index=models.Index(fields=["key"], name="interrupt_key"),
         ),
         migrations.AddConstraint(
-            model_name='interrupt',
-            constraint=models.UniqueConstraint(fields=('run', 'position'), name='one_interrupt'),
+            model_name="interrupt",
+            constraint=models.UniqueConstraint(fields=("run", "position"), name="one_interrupt"),
         ),
         migrations.AddConstraint(
-            model_name='streamchunk',
-            constraint=models.UniqueConstraint(fields=('run', 'n'), name='one_chunk'),
+            model_name="streamchunk",
+            constraint=models.UniqueConstraint(fields=("run", "n"), name="one_chunk"),
         ),
         migrations.AddConstraint(
-            model_name='thread',
-            constraint=models.UniqueConstraint(fields=('agent', 'key'), name='one_thread'),
+            model_name="thread",
+            constraint=models.UniqueConstraint(fields=("agent", "key"), name="one_thread"),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status', 'queued')), fields=['status', 'next_try_at'], name='run_queue'),
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("status", "queued")), fields=["status", "next_try_at"], name="run_queue"
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['thread', 'id'], name='run_thread'),
+            model_name="run",
+            index=models.Index(fields=["thread", "id"], name="run_thread"),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['lease_until'], name='run_lease'),
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("status__in", ["queued", "running"])), fields=["lease_until"], name="run_lease"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('thread', 'key'), name='one_run_id_per_thread'),
+            model_name="run",
+            constraint=models.UniqueConstraint(fields=("thread", "key"), name="one_run_id_per_thread"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['queued', 'running']), models.Q(('kind', 'observed'), _negated=True)), fields=('thread',), name='one_in_flight'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("status__in", ["queued", "running"]), models.Q(("kind", "observed"), _negated=True)
+                ),
+                fields=("thread",),
+                name="one_in_flight",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('resume__isnull', False)), fields=('resume', 'attempt'), name='one_attempt_number'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("resume__isnull", False)), fields=("resume", "attempt"), name="one_attempt_number"
+            ),
         ),
         migrations.AddIndex(
-            model_name='resume',
-            index=models.Index(fields=['state', 'next_try_at'], name='resume_next'),
+            model_name="resume",
+            index=models.Index(fields=["state", "next_try_at"], name="resume_next"),
         ),
         migrations.AddIndex(
-            model_name='resume',
-            index=models.Index(condition=models.Q(('state__in', ['leased', 'armed', 'accepted'])), fields=['lease_until'], name='resume_lease'),
+            model_name="resume",
+            index=models.Index(
+                condition=models.Q(("state__in", ["leased", "armed", "accepted"])),
+                fields=["lease_until"],
+                name="resume_lease",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='resume',
-            constraint=models.UniqueConstraint(fields=('case', 'n'), name='one_resume_number'),
+            model_name="resume",
+            constraint=models.UniqueConstraint(fields=("case", "n"), name="one_resume_number"),
         ),
         migrations.AddConstraint(
-            model_name='resume',
-            constraint=models.UniqueConstraint(condition=models.Q(('replaced_at__isnull', True)), fields=('case',), name='one_sealed_set'),
+            model_name="resume",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("replaced_at__isnull", True)), fields=("case",), name="one_sealed_set"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='resume',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['leased', 'armed', 'accepted'])), fields=('thread',), name='one_delivery_in_flight'),
+            model_name="resume",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ["leased", "armed", "accepted"])),
+                fields=("thread",),
+                name="one_delivery_in_flight",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='resume',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['ready', 'leased', 'armed', 'accepted', 'finished', 'interrupted_again', 'agent_error', 'rejected', 'expired_unsent', 'in_doubt', 'outcome_unknown', 'dead', 'marked_done', 'abandoned'])), name='delivery_state'),
+            model_name="resume",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [
+                            "ready",
+                            "leased",
+                            "armed",
+                            "accepted",
+                            "finished",
+                            "interrupted_again",
+                            "agent_error",
+                            "rejected",
+                            "expired_unsent",
+                            "in_doubt",
+                            "outcome_unknown",
+                            "dead",
+                            "marked_done",
+                            "abandoned",
+                        ],
+                    )
+                ),
+                name="delivery_state",
+            ),
         ),
         migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(fields=['key'], name='call_key'),
+            model_name="toolcall",
+            index=models.Index(fields=["key"], name="call_key"),
         ),
         migrations.AddConstraint(
-            model_name='toolcall',
-            constraint=models.UniqueConstraint(fields=('run', 'key'), name='one_call'),
+            model_name="toolcall",
+            constraint=models.UniqueConstraint(fields=("run", "key"), name="one_call"),
         ),
     ]

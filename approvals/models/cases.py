@@ -106,15 +106,12 @@ class Case(models.Model):
             models.Index(fields=["deadline"], condition=Q(state__in=["open", "settled"]), name="case_deadline"),
         ]
         constraints = [
+            models.CheckConstraint(name="case_state", condition=Q(state__in=State.values)),
             models.CheckConstraint(
-                name="case_state", condition=Q(state__in=State.values)
+                name="case_settled_at",
+                condition=~Q(state="settled") | Q(settled_at__isnull=False, deliver_after__isnull=False),
             ),
-            models.CheckConstraint(
-                name="case_settled_at", condition=~Q(state="settled") | Q(settled_at__isnull=False, deliver_after__isnull=False)
-            ),
-            models.CheckConstraint(
-                name="case_ended_because", condition=Q(state="withdrawn") ^ Q(ended_because="")
-            ),
+            models.CheckConstraint(name="case_ended_because", condition=Q(state="withdrawn") ^ Q(ended_because="")),
         ]
 
     def __str__(self) -> str:

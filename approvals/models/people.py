@@ -6,6 +6,7 @@ import secrets
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 
@@ -32,6 +33,17 @@ class User(AbstractUser):
     @property
     def display_name(self) -> str:
         return self.get_full_name() or self.username
+
+    @cached_property
+    def role(self) -> Role | None:
+        """The one role; of several groups the first in the order of `Role`. Read once: verbs ask a fresh object."""
+        groups = set(self.groups.values_list("name", flat=True))
+        return next((role for role in Role if role in groups), None)
+
+    @cached_property
+    def queue_ids(self) -> list[int]:
+        """Read once per object: a list of numbers keeps the plan of the queue page on its index."""
+        return list(self.queues.values_list("pk", flat=True))
 
 
 class Queue(models.Model):

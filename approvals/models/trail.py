@@ -45,7 +45,7 @@ class AuditEntry(models.Model):
     refs_salt = BytesField(null=True)
     data = OpaqueTextField(null=True)  # JSON object, serialised once
     data_salt = BytesField(null=True)
-    search_text = models.TextField(null=True)  # noqa: DJ001 - null is "erased"; lower-case, cleaned copy for `?q=`
+    search_text = models.TextField(null=True)
 
     class Meta:
         indexes = [

@@ -51,7 +51,7 @@ def test_another_text_of_the_same_number_is_an_edit(alice, task):
 @pytest.mark.parametrize(
     ("more", "pointer"),
     [
-        ({"verdict": "answered", "input": "1"}, "/verdict"),
+        ({"verdict": "answered", "input": "1"}, "/input"),
         ({"verdict": "maybe"}, "/verdict"),
         ({"verdict": "rejected", "edits": '{"to":"x"}'}, "/edits"),
         ({"verdict": "approved", "edits": "{"}, "/edits"),
