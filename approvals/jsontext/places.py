@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from json.decoder import scanstring
 
-from approvals.jsontext.reading import DECODER, parse, skip
+from approvals.jsontext.reading import DECODER, parse, scan_string, skip
 
 
 def member(text: str, name: str) -> str | None:
@@ -55,7 +54,7 @@ def _scan(text: str, closing: str) -> Iterator[tuple[str, int, int]]:
 def _name(text: str, here: int) -> tuple[str, int]:
     if not text.startswith('"', here):
         raise ValueError("no name")
-    name, end = scanstring(text, here + 1, True)
+    name, end = scan_string(text, here + 1, True)
     colon = skip(text, end)
     if not text.startswith(":", colon):
         raise ValueError("no colon")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from json.decoder import JSONDecodeError, scanstring
+from json.decoder import JSONDecodeError
+from json.decoder import scanstring as scan_string  # type: ignore[attr-defined] # public, but not in the stubs
 from typing import Any
 
 from approvals.jsontext.pointers import index, parts, pointer
@@ -162,9 +163,10 @@ class _Parser:
         if found := PLAIN_STRING.match(self.text, here):
             return found[1], found.end()
         try:
-            return scanstring(self.text, here + 1, True)
+            decoded, end = scan_string(self.text, here + 1, True)
         except JSONDecodeError as error:
             raise JSONTextError(_string_reason(error.msg), self.text, error.pos) from None
+        return decoded, end
 
 
 def _string_reason(message: str) -> str:

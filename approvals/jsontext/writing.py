@@ -14,7 +14,7 @@ from approvals.jsontext.values import Number
 
 _quote = json.JSONEncoder(ensure_ascii=False).encode
 _UNSAFE = re.compile("[\ud800-\udfff\u2028\u2029]")  # not in UTF-8, or line ends to JavaScript and SSE readers
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 DEEPEST_INDENT = 64  # a hundred thousand brackets must not become gigabytes of spaces
 
@@ -75,12 +75,12 @@ def pretty(text: str) -> str:
     out: list[str] = []
     depth = 0
     previous = ""
-    for token in _TOKEN.findall(text):
-        empty = token in "}]" and previous in ("{", "[")
-        depth -= token in "}]"
-        if not empty and (token in "}]" or previous in ("{", "[", ",")):
+    for word in _WORD.findall(text):
+        empty = word in "}]" and previous in ("{", "[")
+        depth -= word in "}]"
+        if not empty and (word in "}]" or previous in ("{", "[", ",")):
             out.append("\n" + "  " * min(depth, DEEPEST_INDENT))
-        depth += token in "{["
-        out.append(": " if token == ":" else token)
-        previous = token
+        depth += word in "{["
+        out.append(": " if word == ":" else word)
+        previous = word
     return "".join(out)
