@@ -18,12 +18,10 @@ class PersonToken(HttpBearer):
     """No cookie counts here, so no other site can use a session to call the API."""
 
     def __call__(self, request: HttpRequest) -> User | None:
-        """The person, or None (401). Ninja's own reading of the header is kept, plus the limits."""
-        address = request.META.get("REMOTE_ADDR", "")
-        refuse_if_waiting(rates.FAILED_LOGINS.wait(address, seconds=time.monotonic(), take=False))
+        """The person, or None (401). Only wrong tokens use up an address: a right one is never locked out by others."""
         user: User | None = super().__call__(request)
         if user is None:
-            rates.FAILED_LOGINS.wait(address, seconds=time.monotonic())
+            refuse_if_waiting(rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic()))
         elif request.method not in ("GET", "HEAD"):
             refuse_if_waiting(rates.WRITES.wait(str(user.pk), seconds=time.monotonic()))
         return user
