@@ -54,7 +54,7 @@ def _scan(text: str, closing: str) -> Iterator[tuple[str, int, int]]:
 def _name(text: str, here: int) -> tuple[str, int]:
     if not text.startswith('"', here):
         raise ValueError("no name")
-    name, end = scan_string(text, here + 1, True)
+    name, end = scan_string(text, here)
     colon = skip(text, end)
     if not text.startswith(":", colon):
         raise ValueError("no colon")

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError
-from json.decoder import scanstring as scan_string  # type: ignore[attr-defined] # public, but not in the stubs
+from json.decoder import scanstring  # type: ignore[attr-defined] # missing in the stubs
 from typing import Any
 
 from approvals.jsontext.pointers import index, parts, pointer
@@ -62,6 +62,12 @@ def skip(text: str, position: int) -> int:
     """Where the white space here ends."""
     found = SPACE.match(text, position)
     return found.end() if found else position
+
+
+def scan_string(text: str, start: int) -> tuple[str, int]:
+    """The decoded string whose quote stands at `start`, and where it ends; `JSONDecodeError` if it does not."""
+    decoded, end = scanstring(text, start + 1, True)
+    return decoded, end
 
 
 class _Open:
@@ -163,7 +169,7 @@ class _Parser:
         if found := PLAIN_STRING.match(self.text, here):
             return found[1], found.end()
         try:
-            decoded, end = scan_string(self.text, here + 1, True)
+            decoded, end = scan_string(self.text, here)
         except JSONDecodeError as error:
             raise JSONTextError(_string_reason(error.msg), self.text, error.pos) from None
         return decoded, end
