@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import evidence, kits, sending
 from agentbridge.dialects.contract import Answered, Pause, Sending
 from agentbridge.dialects.plain import Plain
@@ -15,8 +17,8 @@ from approvals.kit import AnswerForm, VerdictKit
 ASKING_TOOL = "adk_request_confirmation"
 APPROVED = '{"confirmed":true}'
 REJECTED = '{"confirmed":false}'  # exactly this: any other answer would run the tool
-NO_EDITS = "This agent runs the call as it is, whatever arguments are sent."
-NO_CANCEL_LEGACY = "This agent takes the answer as a tool's result: a cancel cannot be said. Reject instead."
+NO_EDITS = _("This agent runs the call as it is, whatever arguments are sent.")
+NO_CANCEL_LEGACY = _("This agent takes the answer as a tool's result: a cancel cannot be said. Reject instead.")
 
 
 class ADK(Plain):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import kits, sending
 from agentbridge.dialects.contract import Answered, Pause, Sending
 from agentbridge.dialects.plain import Plain
@@ -13,9 +15,9 @@ from agentbridge.record import CallView, InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 
-FORM = 'A question of several fields wants {"values": {…}}; which fields, this agent does not say.'
-NO_EDITS = "This agent runs the call as it is."
-NO_CANCEL = "This agent takes the answer as a tool's result: a cancel cannot be said. Reject instead."
+FORM = _('A question of several fields wants {"values": {…}}; which fields, this agent does not say.')
+NO_EDITS = _("This agent runs the call as it is.")
+NO_CANCEL = _("This agent takes the answer as a tool's result: a cancel cannot be said. Reject instead.")
 
 
 class Agno(Plain):

@@ -1,4 +1,7 @@
-"""What a dialect is: how one framework announces a pause, and what it takes for an answer. Pure."""
+"""What a dialect is: how one framework announces a pause, and what it takes for an answer. Pure.
+
+Sentences of kits and flags are kept in English and translated where they are shown; Django only marks them.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import evidence, kits
 from agentbridge.dialects.contract import Pause
 from agentbridge.dialects.langgraph import announced, unwrapped
@@ -13,9 +15,9 @@ from agentbridge.record import InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import AnswerForm, VerdictKit
 
-CANCEL = "A cancel takes the flow's default, and without one its first option: it can approve."
-READ_BY_A_MODEL = "A model of the agent decides what these words mean."
-NO_EDITS = "This agent takes words for an answer, no arguments."
+CANCEL = _("A cancel takes the flow's default, and without one its first option: it can approve.")
+READ_BY_A_MODEL = _("A model of the agent decides what these words mean.")
+NO_EDITS = _("This agent takes words for an answer, no arguments.")
 LABELS = {"approved": ("approved", "approve"), "rejected": ("rejected", "reject")}
 TEXT = '{"type":"string"}'
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import evidence, kits
 from agentbridge.dialects.contract import Pause, flag
 from agentbridge.record import CallView, RunView
@@ -17,9 +19,12 @@ from approvals.kit import AnswerForm, VerdictKit
 
 WORDS = ("approve", "edit", "reject", "respond")
 ALWAYS = frozenset({"approve", "reject"})
-NO_EDITS = "The middleware takes edited arguments for one call that the stream showed whole, where the agent allows it."
-NO_CANCEL = "The middleware fails on a cancel, and the thread could not be answered any more."
-NOT_ALLOWED = "The agent does not allow this for this call."
+NO_EDITS = _(
+    "The middleware takes edited arguments for one call that the stream showed whole, where the agent allows it."
+)
+NO_CANCEL = _("The middleware fails on a cancel, and the thread could not be answered any more.")
+EACH = _("One decision for each call, in their order.")
+NOT_ALLOWED = _("The agent does not allow this for this call.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +100,7 @@ def _batched_kit(actions: list[Action], call: CallView | None) -> VerdictKit:
         "rejected": AnswerForm(
             answer=_decisions('{"type":"reject"}', len(actions)), comment_at="/decisions/0/message" if single else None
         ),
-        "answered": replace(kits.WHOLE, note="One decision for each call, in their order."),
+        "answered": replace(kits.WHOLE, note=EACH),
     }
     return _restricted(forms, all_allow, schema=_batch_schema(actions), whole=not single or "respond" in all_allow)
 

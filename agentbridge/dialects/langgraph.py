@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import evidence, hitl, kits, sending
 from agentbridge.dialects.contract import Answered, Flag, Pause, Sending, flag
 from agentbridge.dialects.plain import Plain
@@ -16,10 +18,10 @@ from approvals import jsontext
 from approvals.kit import VerdictKit
 
 ON_INTERRUPT = "on_interrupt"
-CANCEL = "Nobody can say what a cancel does: the graph gets a marker object, which simple code takes for a yes."
-NO_CANCEL_IN_A_MAP = "This agent takes several answers as one map of values: a cancel cannot be said in it."
-NO_CANCEL_LEGACY = "This agent takes a bare value as its answer: a cancel cannot be said."
-SHARED = (
+CANCEL = _("Nobody can say what a cancel does: the graph gets a marker object, which simple code takes for a yes.")
+NO_CANCEL_IN_A_MAP = _("This agent takes several answers as one map of values: a cancel cannot be said in it.")
+NO_CANCEL_LEGACY = _("This agent takes a bare value as its answer: a cancel cannot be said.")
+SHARED = _(
     "Other calls of this run have no result either. Where one node runs them all, "
     "this framework has been seen to hand the answer to another one of them."
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import evidence, kits, sending
 from agentbridge.dialects.contract import Answered, Pause, Sending
 from agentbridge.dialects.langgraph import announced, unwrapped
@@ -12,9 +14,11 @@ from agentbridge.record import InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 
-CANCEL = "After a cancel the run ends, but the tool stays suspended and can still be approved later."
-FALSE_CANCELS = "This agent takes a bare false for a cancel: the tool stays suspended and can still be approved later."
-NO_CANCEL_LEGACY = "This agent takes a bare value as its answer: a cancel cannot be said."
+CANCEL = _("After a cancel the run ends, but the tool stays suspended and can still be approved later.")
+FALSE_CANCELS = _(
+    "This agent takes a bare false for a cancel: the tool stays suspended and can still be approved later."
+)
+NO_CANCEL_LEGACY = _("This agent takes a bare value as its answer: a cancel cannot be said.")
 
 
 class Mastra(Plain):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import kits
 from agentbridge.dialects.contract import Flag, Pause, flag
 from agentbridge.dialects.plain import Plain
 from agentbridge.record import RunView
 from approvals.kit import VerdictKit
 
-MIXED = (
+MIXED = _(
     "This agent runs nothing when some of these are approved and others rejected or cancelled: "
     "it then asks again and cannot be answered in parts. Approve all of them, or none."
 )
-CANCEL = "Nobody can say what a cancel does: a workflow of this framework takes no answer for an empty one."
+CANCEL = _("Nobody can say what a cancel does: a workflow of this framework takes no answer for an empty one.")
 
 
 class MicrosoftAgentFramework(Plain):

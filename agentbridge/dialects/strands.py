@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as _
+
 from agentbridge.dialects import kits
 from agentbridge.dialects.contract import Pause
 from agentbridge.dialects.plain import Plain
@@ -9,7 +11,7 @@ from agentbridge.record import InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 
-CANCEL = 'Nobody can say what a cancel does: the tool sees {"cancelled": true} and may go on.'
+CANCEL = _('Nobody can say what a cancel does: the tool sees {"cancelled": true} and may go on.')
 
 
 class Strands(Plain):
