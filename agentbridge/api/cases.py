@@ -1,0 +1,135 @@
+"""`/api/v1/cases`: a case whole, and what operators do with it when the way to the agent is not plain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Router
+
+from agentbridge import settling, visibility
+from agentbridge.api import schema, shapes
+from approvals import permissions, reviewing
+from approvals.api import bodies, paging
+from approvals.api.answering import answer, once
+from approvals.api.auth import person
+from approvals.api.problems import invalid, not_found
+from approvals.models import Case, Task, User
+from approvals.schemas import Problem
+
+router = Router(tags=["cases"])
+ANSWERS = {200: schema.Case, **schema.WRITE}
+
+
+def find(user: User, code: str) -> Case:
+    case = permissions.visible_cases(user).select_related("previous").filter(code=code).first()
+    if case is None:
+        raise not_found()
+    return case
+
+
+def shown(user: User, code: str) -> HttpResponse:
+    """The case as it is now, read afresh."""
+    found = find(user, code)
+    incidents = visibility.incidents(user).filter(case=found).select_related("case", "task", "run", "closed_by")
+    rows = list(incidents.order_by("pk"))
+    return answer(shapes.case(found, asking=user, incidents=rows, now=timezone.now()))
+
+
+@router.get("cases/{code}", response={200: schema.Case, **schema.READ}, by_alias=True, summary="One case")
+def case_detail(request: HttpRequest, code: str) -> HttpResponse:
+    paging.only(request, ())
+    return shown(person(request), code)
+
+
+def act(request: HttpRequest, code: str, deed: Callable[[Case], None]) -> HttpResponse:
+    """Find for this person, do, and answer with the case as it is then; once per Idempotency-Key."""
+    asking = person(request)
+    find(asking, code)
+
+    def done() -> HttpResponse:
+        deed(find(asking, code))
+        return shown(asking, code)
+
+    return once(request, done, now=timezone.now())
+
+
+def one_of(body: bodies.Body, *actions: str) -> str:
+    action = body.string("action")
+    if action not in actions:
+        raise invalid(Problem("/action", _("One of: %(actions)s.") % {"actions": ", ".join(actions)}))
+    return action
+
+
+@router.post(
+    "cases/{code}/recall", response=ANSWERS, by_alias=True, summary="Take your decisions back before they leave",
+    openapi_extra=schema.takes(schema.RecallIn),
+)  # fmt: skip
+def recall(request: HttpRequest, code: str) -> HttpResponse:
+    """One task's decision, or without `task` all of yours in the case."""
+    by, wanted = person(request), bodies.read(request, ("task",)).string("task", "")
+
+    def deed(case: Case) -> None:
+        reviewing.recall(case, by=by, task=own_task(case, by, wanted) if wanted else None, now=timezone.now())
+
+    return act(request, code, deed)
+
+
+def own_task(case: Case, user: User, code: str) -> Task:
+    found = permissions.visible_tasks(user).filter(case=case, code=code).first()
+    if found is None:
+        raise invalid(Problem("/task", _("The case has no such task of yours.")))
+    return found
+
+
+@router.post(
+    "cases/{code}/resolve-doubt", response=ANSWERS, by_alias=True, summary="Settle a delivery that waits for a person",
+    openapi_extra=schema.takes(schema.DoubtIn),
+)  # fmt: skip
+def resolve_doubt(request: HttpRequest, code: str) -> HttpResponse:
+    body, by = bodies.read(request, ("action", "reason")), person(request)
+    action, reason = one_of(body, "resend", "mark_done", "abandon", "answer_again"), body.string("reason")
+    return act(
+        request, code, lambda case: settling.resolve_doubt(case, action=action, reason=reason, by=by, now=timezone.now())
+    )
+
+
+@router.post(
+    "cases/{code}/close-expired", response=ANSWERS, by_alias=True, summary="End a case whose time has run out",
+    openapi_extra=schema.takes(schema.ExpiredIn),
+)  # fmt: skip
+def close_expired(request: HttpRequest, code: str) -> HttpResponse:
+    body, by = bodies.read(request, ("action", "reason")), person(request)
+    action, reason = one_of(body, "send_cancelled", "abandon"), body.string("reason")
+    return act(
+        request, code, lambda case: settling.close_expired(case, action=action, reason=reason, by=by, now=timezone.now())
+    )
+
+
+@router.post(
+    "cases/{code}/accept-deviation", response=ANSWERS, by_alias=True, summary="Open a quarantined case",
+    openapi_extra=schema.takes(schema.ReasonIn),
+)  # fmt: skip
+def accept_deviation(request: HttpRequest, code: str) -> HttpResponse:
+    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
+    return act(request, code, lambda case: reviewing.accept(case, by=by, reason=reason, now=timezone.now()))
+
+
+@router.post(
+    "cases/{code}/rebind", response=ANSWERS, by_alias=True, summary="Send to the agent's new address after all",
+    openapi_extra=schema.takes(schema.ReasonIn),
+)  # fmt: skip
+def rebind(request: HttpRequest, code: str) -> HttpResponse:
+    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
+    return act(request, code, lambda case: settling.rebind(case, reason=reason, by=by, now=timezone.now()))
+
+
+@router.post(
+    "cases/{code}/abandon", response=ANSWERS, by_alias=True, summary="Give a case up",
+    openapi_extra=schema.takes(schema.ReasonIn),
+)  # fmt: skip
+def abandon(request: HttpRequest, code: str) -> HttpResponse:
+    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
+    return act(request, code, lambda case: settling.abandon(case, reason=reason, by=by, now=timezone.now()))

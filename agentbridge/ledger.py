@@ -1,0 +1,66 @@
+"""Reading what is owed to agents: the state of a case's delivery, what waits for a person, and what may be done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from agentbridge.models import Resume
+from agentbridge.models.delivery import FINAL, WAITING, DeliveryState
+from approvals import jsontext
+from approvals.models import Case, State
+
+HELD = "held"  # computed: settled, and its authors may still recall
+NOT_RUN = ("A", "B", "C")  # classes after which the agent did nothing with the answers
+UNDER_WAY = (DeliveryState.READY, DeliveryState.LEASED, DeliveryState.ARMED, DeliveryState.ACCEPTED)
+DONE = (DeliveryState.FINISHED, DeliveryState.INTERRUPTED_AGAIN, DeliveryState.MARKED_DONE)
+OTHERWISE = tuple(state for state in FINAL if state not in DONE)
+GIVEN = (DeliveryState.ARMED, DeliveryState.ACCEPTED)  # nobody can give up what is leaving or running
+
+
+def current(case: Case) -> Resume | None:
+    """The sealed set that counts: the one that was not replaced."""
+    return case.resumes.filter(replaced_at__isnull=True).select_related("agent", "thread").first()
+
+
+def state_of(case: Case, now: datetime, resume: Resume | None = None) -> str | None:
+    """The word for where the answers are; None while there are none. Before sealing it follows from the case."""
+    resume = resume or current(case)
+    if resume is not None:
+        return resume.state
+    if case.state != State.SETTLED or case.deliver_after is None:
+        return None
+    if case.is_expired(now):
+        return DeliveryState.EXPIRED_UNSENT
+    return HELD if now < case.deliver_after else DeliveryState.READY
+
+
+def stuck(cases: QuerySet[Case], now: datetime) -> QuerySet[Case]:
+    """Cases that go nowhere without an operator, though no delivery of theirs waits: expired, blocked, quarantined."""
+    alive = Q(state__in=[State.OPEN, State.SETTLED])
+    expired = Q(pk__in=Case.objects.expired(now).values("pk"))
+    return cases.filter(expired | (alive & ~Q(blocked="")) | Q(state=State.QUARANTINED))
+
+
+def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool = False) -> tuple[str, ...]:
+    """What an operator may do here, the plainest first (`design.md` 7). The verbs check again."""
+    if resume is not None and resume.state in WAITING:
+        not_run = resume.answer_class in NOT_RUN
+        offered = {"mark_done": not not_run, "resend": not moved_on, "answer_again": not_run, "abandon": True}
+    elif case.state in (State.DELIVERED, State.WITHDRAWN) or (resume is not None and resume.state in GIVEN):
+        offered = {}
+    else:
+        rebind = resume is not None and resume.url_version != resume.agent.url_version
+        expired = case.is_expired(now)
+        offered = {
+            "accept": case.state == State.QUARANTINED, "rebind": rebind and not expired,
+            "send_cancelled": expired and cancel_is_safe(case), "abandon": True,
+        }  # fmt: skip
+    return tuple(action for action, holds in offered.items() if holds)
+
+
+def cancel_is_safe(case: Case) -> bool:
+    """Does the agent take a cancel as a plain no, for every task?"""
+    kits = case.tasks.values_list("kit", flat=True)
+    return all(jsontext.loads(kit).get("cancel") == "safe" for kit in kits)

@@ -1,0 +1,110 @@
+"""The bridge's parts of a case file: its delivery and its runs. Fragments for htmx, whole pages for a plain link."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from agentbridge import ledger, links, settling, visibility
+from agentbridge.models import Run
+from agentbridge.models.delivery import WAITING
+from agentbridge.views import rows
+from approvals import permissions, reviewing
+from approvals.models import Case, User
+from approvals.refusals import Invalid, Refused
+from approvals.schemas import Problem
+
+
+@require_safe
+@login_required
+@vary_on_headers("HX-Request")
+def case_delivery(request: HttpRequest, code: str) -> HttpResponse:
+    return delivery_page(request, find_case(request, code))
+
+
+@require_safe
+@login_required
+@vary_on_headers("HX-Request")
+def case_runs(request: HttpRequest, code: str) -> HttpResponse:
+    """The run that asked and every run that carried the answers, oldest first; only those this person may see."""
+    case = find_case(request, code)
+    asked = Run.objects.filter(interrupts__task__case=case).values("pk")
+    found = visibility.runs(request.user).filter(pk__in=asked) | visibility.runs(request.user).filter(resume__case=case)
+    runs = found.distinct().select_related("thread__agent").prefetch_related("tool_calls").order_by("pk")
+    context = {"case": case, "rows": [rows.of_run(run) for run in runs]}
+    return answer(request, "agentbridge/_case_runs.html", context)
+
+
+@require_POST
+@login_required
+def case_settle(request: HttpRequest, code: str) -> HttpResponse:
+    """An operator's way out, with a reason. Back to the case file, or the fragment with the refusal."""
+    case = find_case(request, code)
+    action, reason = request.POST.get("action", ""), request.POST.get("reason", "").strip()
+    try:
+        settle(case, action, reason=reason, by=request.user, now=timezone.now())
+    except Refused as refused:
+        if request.headers.get("HX-Request"):
+            return delivery_page(request, find_case(request, code), refused=refused, reason=reason)
+        messages.error(request, str(refused))
+    back = "/deliveries/" if request.POST.get("back") == "deliveries" else links.case_page(code)
+    return HttpResponseRedirect(back)
+
+
+def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> None:
+    """The verb behind a button: what it means depends on where the case stands."""
+    resume = ledger.current(case)
+    if not reason:
+        raise Invalid([Problem("/reason", _("Say why in a few words."))])
+    if resume is not None and resume.state in WAITING and action in ("resend", "mark_done", "answer_again", "abandon"):
+        settling.resolve_doubt(case, action=action, reason=reason, by=by, now=now)
+    elif action == "send_cancelled" or (action == "abandon" and case.is_expired(now)):
+        settling.close_expired(case, action=action, reason=reason, by=by, now=now)
+    elif action == "abandon":
+        settling.abandon(case, reason=reason, by=by, now=now)
+    elif action == "rebind":
+        settling.rebind(case, reason=reason, by=by, now=now)
+    elif action == "accept":
+        reviewing.accept(case, by=by, reason=reason, now=now)
+    else:
+        raise Invalid([Problem("/action", _("This cannot be done here."))])
+
+
+def find_case(request: HttpRequest, code: str) -> Case:
+    case = permissions.visible_cases(request.user).prefetch_related("tasks").filter(code=code).first()
+    if case is None:
+        raise Http404
+    return case
+
+
+def delivery_page(
+    request: HttpRequest, case: Case, *, refused: Refused | None = None, reason: str = ""
+) -> HttpResponse:
+    now, resume = timezone.now(), ledger.current(case)
+    shown = ledger.state_of(case, now, resume) is not None or ledger.stuck(Case.objects.filter(pk=case.pk), now).exists()
+    names = dict(visibility.agents(request.user).values_list("slug", "name"))
+    row = rows.of_case(
+        case, resume=resume, names=names, may_act=permissions.may_operate(request.user) is None, now=now,
+        moved_on=resume is not None and settling.moved_on(resume),
+    )  # fmt: skip
+    context: dict[str, Any] = {
+        "case": case, "row": row if shown else None, "refused": refused, "reason": reason,
+        "incidents": visibility.incidents(request.user).filter(case=case).select_related("task", "closed_by").order_by("pk"),
+    }  # fmt: skip
+    return answer(request, "agentbridge/_case_delivery.html", context, status=refused.status if refused else 200)
+
+
+def answer(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """The partial alone for htmx, else inside a page of its own."""
+    if request.headers.get("HX-Request"):
+        return render(request, template, context, status=status)
+    return render(request, "agentbridge/case_part.html", {**context, "part": template}, status=status)

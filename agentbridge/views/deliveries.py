@@ -1,0 +1,97 @@
+"""`/deliveries/`: everything that is owed to agents, what waits for a person first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from agentbridge import ledger, settling, visibility
+from agentbridge.models import Agent, Resume
+from agentbridge.models.delivery import WAITING
+from agentbridge.views import rows
+from approvals import permissions
+from approvals.models import Case, State, User
+
+PAGE = 50
+COUNTED = 1_000  # beyond this a count says "1,000+"
+VIEWS: dict[str, tuple[str, ...]] = {
+    "waiting": WAITING, "all": (), "under_way": ledger.UNDER_WAY, "finished": ledger.DONE, "ended": ledger.OTHERWISE,
+}  # fmt: skip
+
+
+@require_safe
+@login_required
+def delivery_list(request: HttpRequest) -> HttpResponse:
+    """Filters in the URL: `view`, `agent`, and `before` to go on."""
+    user, now = request.user, timezone.now()
+    view = request.GET.get("view", "all")
+    view = view if view in VIEWS else "all"
+    agent = request.GET.get("agent", "")
+    names = dict(visibility.agents(user).values_list("slug", "name"))
+    told: dict[str, Any] = {"names": names, "may_act": permissions.may_operate(user) is None, "now": now}
+    waiting = waiting_rows(user, agent, **told) if view in ("all", "waiting") else []
+    others, older = other_rows(request, view, agent, **told) if view != "waiting" else ([], None)
+    return render(request, "agentbridge/delivery_list.html", {
+        "view": view, "agent": agent, "names": names, "waiting": waiting, "others": others, "older": older,
+        "counts": counts(user, agent, now),
+    })  # fmt: skip
+
+
+def resumes(user: User, agent: str) -> QuerySet[Resume]:
+    found = visibility.deliveries(user).filter(replaced_at__isnull=True)
+    found = found.filter(agent__slug=agent) if agent else found
+    return found.select_related("case", "agent").prefetch_related("case__tasks", "attempts__thread__agent")
+
+
+def cases(user: User, agent: str) -> QuerySet[Case]:
+    found = permissions.visible_cases(user)
+    found = found.filter(agent=agent) if agent else found
+    return found.prefetch_related("tasks", "resumes")
+
+
+def waiting_rows(user: User, agent: str, *, now: datetime, **told: Any) -> list[rows.DeliveryRow]:
+    """Deliveries that wait for a person, then cases that go nowhere without one; the longest waiting first."""
+    doubts = resumes(user, agent).filter(state__in=WAITING).order_by("changed_at", "pk")[:PAGE]
+    found = [
+        rows.of_case(row.case, resume=row, now=now, moved_on=settling.moved_on(row), **told) for row in doubts
+    ]
+    stuck = ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING).order_by("pk")[:PAGE]
+    return found + [rows.of_case(case, resume=ledger.current(case), now=now, **told) for case in stuck]
+
+
+def other_rows(
+    request: HttpRequest, view: str, agent: str, **told: Any
+) -> tuple[list[rows.DeliveryRow], int | None]:
+    """What is settled but not sealed (first page only), then sealed deliveries, the newest first."""
+    found: list[rows.DeliveryRow] = []
+    before = request.GET.get("before", "")
+    if not before and view in ("all", "under_way"):
+        unsealed = cases(request.user, agent).unexpired(told["now"]).filter(state=State.SETTLED, taken_at=None, blocked="")
+        found = [rows.of_case(case, resume=None, **told) for case in unsealed.order_by("-settled_at", "-pk")[:PAGE]]
+    sealed = resumes(request.user, agent).exclude(state__in=WAITING)
+    if VIEWS[view]:
+        sealed = sealed.filter(state__in=VIEWS[view])
+    if before.isascii() and before.isdecimal() and len(before) < 19:
+        sealed = sealed.filter(pk__lt=int(before))
+    page = list(sealed.order_by("-pk")[: PAGE + 1])
+    found += [rows.of_case(row.case, resume=row, **told) for row in page[:PAGE]]
+    return found, page[PAGE - 1].pk if len(page) > PAGE else None
+
+
+def counts(user: User, agent: str, now: datetime) -> dict[str, str]:
+    """How many in each view, counted no further than a person reads."""
+    found = {}
+    for view, states in VIEWS.items():
+        rows_of = resumes(user, agent).filter(Q(state__in=states) if states else Q())
+        number = rows_of.order_by()[: COUNTED + 1].count()
+        if view == "waiting":
+            number += ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING)[: COUNTED + 1].count()
+        found[view] = f"{COUNTED:,}+" if number > COUNTED else str(number)
+    return found

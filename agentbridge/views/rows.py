@@ -1,0 +1,106 @@
+"""What pages show of a run or a delivery, put together for templates: no rights, no queries in there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from agentbridge import ledger, links, wording
+from agentbridge.models import Resume, Run
+from agentbridge.wording import Sign, Words
+from approvals import jsontext
+from approvals.models import Case, State
+
+# The slugs are an outside contract; rules that a reader of runs must not miss get their word.
+FLAGS = {
+    "T-44": "orphan-result", "C-39": "orphan-result", "C-38": "conflicting-arguments", "T-65": "conflicting-arguments",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run in a list or on its page."""
+
+    run: Run
+    sign: Sign
+    page: str
+    stream: str
+    input: str
+    answer: Words
+    warnings: list[dict[str, Any]]
+
+
+def of_run(run: Run) -> RunRow:
+    return RunRow(
+        run, wording.RUN[run.status], links.run_page(run), links.run_stream(run), links.run_input(run),
+        wording.ANSWER_CLASS.get(run.answer_class, ""), warnings_of(run),
+    )  # fmt: skip
+
+
+def warnings_of(run: Run) -> list[dict[str, Any]]:
+    """One per occurrence, each with its sign and its slug."""
+    found = jsontext.loads(run.warnings or "[]")
+    return [
+        {**row, "sign": wording.SEVERITY.get(row["severity"], wording.SEVERITY["warning"]),
+         "slug": FLAGS.get(row["rule"], f"rule-{row['rule'].lower()}")}
+        for row in found
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeliveryRow:
+    """A case's delivery: where it stands, what is known, and what this person may do."""
+
+    case: Case
+    agent: str
+    tool: str
+    sign: Sign
+    known: Words
+    tries: int
+    since: datetime
+    resume: Resume | None = None
+    attempts: Sequence[RunRow] = ()
+    actions: Sequence[tuple[str, Sign]] = field(default_factory=tuple)
+    warns: bool = False
+
+
+def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], may_act: bool, now: datetime,
+            moved_on: bool = False) -> DeliveryRow:  # fmt: skip
+    """`case` comes with its tasks prefetched, `resume` with its agent and attempts; `names` maps slugs to names."""
+    sign = sign_of(case, resume, now)
+    actions = ledger.actions(case, resume, now, moved_on=moved_on) if may_act else ()
+    attempts = [of_run(run) for run in resume.attempts.all() if run.armed_at] if resume else []
+    return DeliveryRow(
+        case=case, agent=names.get(case.agent, case.agent), tool=tools_of(case), sign=sign,
+        known=known(case, resume, sign, now), tries=len(attempts), since=since(case, resume), resume=resume,
+        attempts=attempts, actions=[(action, wording.ACTIONS[action]) for action in actions],
+        warns=sign.tone == "tag-warn",
+    )  # fmt: skip
+
+
+def sign_of(case: Case, resume: Resume | None, now: datetime) -> Sign:
+    """An expired or blocked case says so; else the delivery's state."""
+    if case.state == State.QUARANTINED:
+        return wording.QUARANTINED
+    if case.is_expired(now) and (resume is None or resume.state != "expired_unsent"):
+        return wording.EXPIRED
+    if case.blocked and (resume is None or resume.state == "ready"):
+        return wording.BLOCKED
+    return wording.DELIVERY[ledger.state_of(case, now, resume) or ledger.HELD]
+
+
+def known(case: Case, resume: Resume | None, sign: Sign, now: datetime) -> Words:
+    if sign is wording.BLOCKED:
+        return case.blocked
+    return (resume.note if resume else "") or sign.meaning
+
+
+def since(case: Case, resume: Resume | None) -> datetime:
+    return resume.changed_at if resume else case.settled_at or case.opened_at
+
+
+def tools_of(case: Case) -> str:
+    """Every tool once, in the order asked; foreign text."""
+    return ", ".join(dict.fromkeys(task.tool for task in case.tasks.all() if task.tool))

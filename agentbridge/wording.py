@@ -1,0 +1,92 @@
+"""States of the bridge in words, each with its icon: colour only repeats what both say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from agentbridge import ledger
+from agentbridge.models import DeliveryState as S
+from agentbridge.models import Run
+from agentbridge.models.agents import ReplayClass
+
+Words = str | Promise
+
+
+@dataclass(frozen=True)
+class Sign:
+    """An icon of the sprite, a tone class of the tag, the word, and what it means in a sentence."""
+
+    icon: str
+    tone: str
+    word: Words
+    meaning: Words = ""
+
+
+DELIVERY: dict[str, Sign] = {
+    ledger.HELD: Sign("clock", "", _("held"), _("Its authors can still recall it.")),
+    S.READY: Sign("clock", "", _("ready"), _("The worker sends it next.")),
+    S.LEASED: Sign("send", "tag-act", _("connecting"), _("A worker connects to the agent. Nothing has left yet.")),
+    S.ARMED: Sign("send", "tag-act", _("armed"), _("Bytes are leaving now.")),
+    S.ACCEPTED: Sign("play", "tag-act", _("running"), _("The agent began the run.")),
+    S.FINISHED: Sign("check", "tag-yes", _("finished"), _("The agent took the answers and ended its run.")),
+    S.INTERRUPTED_AGAIN: Sign("link", "tag-act", _("paused again"), _("The agent took the answers and asks again.")),
+    S.AGENT_ERROR: Sign("warn", "tag-no", _("agent error"), _("The agent answered with an error.")),
+    S.REJECTED: Sign("cross", "tag-no", _("refused"), _("The agent refused the request.")),
+    S.EXPIRED_UNSENT: Sign("off", "tag-no", _("expired, not sent"), _("The deadline passed before anything left us.")),
+    S.IN_DOUBT: Sign("doubt", "tag-warn", _("in doubt"), _("Bytes may have reached the agent and may have run.")),
+    S.OUTCOME_UNKNOWN: Sign("doubt", "tag-warn", _("outcome unknown"), _("The run began; how it ended is not known.")),
+    S.DEAD: Sign("stop", "tag-no", _("given up"), _("Every attempt failed before anything left us.")),
+    S.MARKED_DONE: Sign("pen", "tag-yes", _("marked done"), _("A person found that it was done.")),
+    S.ABANDONED: Sign("slash", "", _("abandoned"), _("A person gave it up.")),
+}
+EXPIRED = Sign("off", "tag-no", _("expired"), _("Its time ran out. Nothing was sent, and nothing will be by itself."))
+BLOCKED = Sign("stop", "tag-warn", _("blocked"))
+QUARANTINED = Sign("shield", "tag-warn", _("quarantined"), _("It came from a stream that broke the protocol."))
+
+RUN: dict[str, Sign] = {
+    Run.Status.QUEUED: Sign("clock", "", _("queued")),
+    Run.Status.RUNNING: Sign("play", "tag-act", _("running")),
+    Run.Status.SUCCEEDED: Sign("check", "tag-yes", _("succeeded")),
+    Run.Status.INTERRUPTED: Sign("pause", "tag-act", _("paused")),
+    Run.Status.CANCELLED: Sign("slash", "", _("cancelled")),
+    Run.Status.FAILED: Sign("warn", "tag-no", _("failed"), _("The agent said so.")),
+    Run.Status.REJECTED: Sign("cross", "tag-no", _("rejected"), _("We refused the stream: it broke the protocol.")),
+    Run.Status.TRUNCATED: Sign("doubt", "tag-warn", _("no ending"), _("The stream ended before the run did.")),
+    Run.Status.REFUSED: Sign("cross", "tag-no", _("refused"), _("The agent answered with an HTTP error.")),
+    Run.Status.UNSENT: Sign("off", "", _("not sent"), _("Given up before anything left us.")),
+    Run.Status.UNKNOWN: Sign("doubt", "tag-warn", _("unknown"), _("What became of it is not known.")),
+}
+SEVERITY = {
+    "info": Sign("info", "", _("note")),
+    "warning": Sign("warn", "tag-warn", _("warning")),
+    "error": Sign("cross", "tag-no", _("error")),
+}
+REPLAY: dict[str, Words] = {
+    ReplayClass.UNKNOWN: _("At most one send by itself. After that a person settles what is in doubt."),
+    ReplayClass.VERIFIED: _("Proven to take the same answers twice without running twice: sent again by itself."),
+    ReplayClass.GUARDED: _("Behind a guard that runs every answer once: sent again by itself."),
+}
+ANSWER_CLASS: dict[str, Words] = {
+    "A": _("refused by HTTP"),
+    "B": _("refused in the stream, the run never began"),
+    "C": _("refused after the start"),
+    "D": _("failed while running"),
+    "E": _("success"),
+    "F": _("asks again"),
+    "G": _("cancelled by the agent"),
+    "H": _("no ending"),
+    "I": _("we refused the stream"),
+    "J": _("an error after the end"),
+}
+ACTIONS: dict[str, Sign] = {
+    "mark_done": Sign("check", "", _("Mark as done"), _("You have evidence that the agent did it.")),
+    "resend": Sign("send", "", _("Send again"), _("The same sealed answers go out once more. It can run twice.")),
+    "answer_again": Sign("retry", "", _("Answer again"), _("A new case opens with the old answers filled in.")),
+    "send_cancelled": Sign("slash", "", _("Tell the agent"), _("Answers in time go out; every other is cancelled.")),
+    "rebind": Sign("link", "", _("Send to the new address"), _("The agent's address changed after sealing.")),
+    "accept": Sign("eye", "", _("Open for review"), _("You looked at the deviation and accept it.")),
+    "abandon": Sign("trash", "", _("Abandon"), _("Nothing more is sent.")),
+}
