@@ -33,20 +33,34 @@ class Meaning:
 
 def meaning(verdict: str, form: AnswerForm, answer: str, proposal: str | None) -> Meaning | None:
     """What this answer says if it is that verdict, filled in; else None."""
-    members = jsontext.loads(answer)
+    if form.answer is None:
+        return None
+    document = jsontext.parse(answer)
     edits, comment = None, ""
-    if isinstance(members, dict):
-        if form.edits_at and (name := form.edits_at[1:]) in members:
-            edits = jsontext.member(answer, name)
-            members.pop(name)
-        if form.edits_spread:
-            named = {name: members.pop(name) for name in jsontext.members(proposal or "{}") if name in members}
-            edits = jsontext.dumps(named) if named else None
-        if form.comment_at and isinstance(members.get(form.comment_at[1:]), str):
-            comment = str(members.pop(form.comment_at[1:]))
-    if form.answer is None or not jsontext.same(jsontext.dumps(members), form.answer):
+    places: list[str] = []
+    if form.edits_at is not None and (node := document.at(form.edits_at)):
+        edits = document.source(node)
+        places.append(form.edits_at)
+    if form.edits_spread and (spread := _spread(answer, proposal)):
+        edits = jsontext.dumps({name: jsontext.loads(text) for name, text in spread.items()})
+        places += [jsontext.pointer(name) for name in spread]
+    if form.comment_at is not None and (node := document.at(form.comment_at)) and node.kind == "string":
+        comment = node.text
+        places.append(form.comment_at)
+    base = form.edited if edits is not None and form.edited is not None else form.answer
+    if not jsontext.same(_without(answer, places), _without(base, places)):
         return None
     return Meaning(verdict=verdict, edits=edits, comment=comment)
+
+
+def _spread(answer: str, proposal: str | None) -> dict[str, str]:
+    """The arguments that stand at the top of an answer."""
+    names = jsontext.members(proposal or "{}")
+    return {name: text for name, text in jsontext.members(answer).items() if name in names}
+
+
+def _without(text: str, places: list[str]) -> str:
+    return jsontext.replace(text, dict.fromkeys(places))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ NO_YES = _("The schema has no answer that means yes.")
 NO_NO = _("The schema has no answer that means no. Cancelling drops the question instead.")
 NO_ANSWER = _("The schema accepts no answer at all.")
 NO_EDITS_TAKEN = _("The other side does not say that it takes edited arguments.")
-NO_OBJECT = _("The arguments are not a JSON object, so they cannot be edited.")
+NO_OBJECT = _("The arguments are not a whole JSON object, so they cannot be edited.")
 NOTE_EDITS = _("Edited arguments replace the proposed ones whole.")
 NOTE_CANCEL = _("The question is dropped without an answer.")
 
@@ -36,7 +36,8 @@ def standard_kit(*, reason: str, schema: str | None, has_call: bool, proposal: s
         return _offer({**_by_reason(reason), ANSWERED: FREE})
     root = jsontext.loads(given)
     kit = _by_schema(root, given, proposal if has_call else None)
-    return replace(kit, schema=given)
+    no_edits = kit.no_edits or (NO_OBJECT if has_call and proposal is None else "")
+    return replace(kit, schema=given, no_edits="" if kit.can_edit else no_edits)
 
 
 def _offer(forms: dict[str, AnswerForm], **more: Any) -> VerdictKit:

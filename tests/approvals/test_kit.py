@@ -150,7 +150,7 @@ def test_arguments_at_the_top_of_the_answer_are_edits_spread() -> None:
 def test_arguments_that_are_no_object_can_be_approved_but_not_edited(proposal: str) -> None:
     kit = kit_for(EDITABLE, proposal=proposal)
     assert not kit.can_edit
-    assert "not a JSON object" in kit.no_edits
+    assert "not a whole JSON object" in kit.no_edits
     assert kit.answer("approved", proposal=proposal) == '{"approved":true}'
 
 
@@ -245,3 +245,16 @@ def test_a_problem_in_edits_points_into_the_edits() -> None:
     with pytest.raises(Unanswerable) as caught:
         kit.answer("approved", proposal='{"n":1}', edits='{"n":"x"}')
     assert caught.value.problems == [Problem("/edits/n", "This must be of type integer.")]
+
+
+def test_edits_deep_inside_an_answer_are_read_back() -> None:
+    form = AnswerForm(
+        answer='{"decisions":[{"type":"approve"}]}',
+        edited='{"decisions":[{"type":"edit","args":{}}]}',
+        edits_at="/decisions/0/args",
+    )
+    kit = VerdictKit(forms={"approved": form})
+    sent = kit.answer("approved", proposal='{"n":1}', edits='{"n":2}')
+    assert sent == '{"decisions":[{"type":"edit","args":{"n":2}}]}'
+    assert kit.meaning(sent) == Meaning(verdict="approved", edits='{"n":2}')
+    assert kit.meaning('{"decisions":[{"type":"edit"}]}') is None
