@@ -47,6 +47,7 @@ class Event:
     notes: list[Note] = field(default_factory=list)
     spelled: dict[str, str] = field(default_factory=dict)  # member → its name on the wire, where that differs
     older: bool = False  # translated from a 0.x event
+    synthetic: bool = False  # expanded from a chunk
 
     def source(self, name: str) -> str | None:
         """The exact text of a member's value; None if it is absent or was left out."""

@@ -141,6 +141,7 @@ class RunView:
     interrupts: list[InterruptView] = field(default_factory=list)
     pending_tool_call_ids: tuple[str, ...] = ()
     calls: dict[str, CallView] = field(default_factory=dict)
+    remembered: dict[str, CallView] = field(default_factory=dict)  # named by an interrupt, streamed elsewhere (G-6)
     results: list[ResultView] = field(default_factory=list)
     subagents: dict[str, SubagentView] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
