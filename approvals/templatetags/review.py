@@ -1,0 +1,153 @@
+"""How pages say things: foreign text made harmless and visible, times, hashes, icons, states. Every page loads it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.formats import date_format
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.timezone import localtime, now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from approvals import glyphs as marking
+from approvals import jsontext, remaining, states
+
+register = template.Library()
+
+FOREIGN_LINES = 14
+FOREIGN_LENGTH = 1_400
+
+
+@register.filter
+def glyphs(text: Any) -> SafeString:
+    """Foreign text, escaped; what has no picture or poses as something else becomes a boxed code point."""
+    return _marked("" if text is None else str(text), indented=False)
+
+
+@register.filter
+def has_hidden(text: Any) -> bool:
+    return text is not None and marking.has_hidden(str(text))
+
+
+@register.filter
+def pretty_json(text: str) -> SafeString:
+    """JSON text indented, every value as it was received; what is no JSON is shown as it is."""
+    try:
+        return _marked(jsontext.pretty(text), indented=True)
+    except jsontext.JSONTextError:
+        return _marked(text, indented=False)
+
+
+def _marked(text: str, *, indented: bool) -> SafeString:
+    pieces: list[str] = []
+    position = 0
+    for mark in marking.marks(text, indented=indented):
+        pieces += [conditional_escape(text[position : mark.start]), _drawn(mark)]
+        position = mark.end
+    pieces.append(conditional_escape(text[position:]))
+    return mark_safe("".join(pieces))  # every piece was escaped on its own
+
+
+def _drawn(mark: marking.Mark) -> SafeString:
+    if mark.kind != "run":
+        return format_html_join(
+            "", '<span class="glyph" title="{}">{}</span>', ((mark.name, code) for code in mark.codes)
+        )
+    breaks = mark.text.count("\n")
+    if breaks:
+        said = ngettext("%(count)d line break", "%(count)d line breaks", breaks) % {"count": breaks}
+        return format_html('\n<span class="glyph glyph-space">{}</span>\n', said)
+    said = ngettext("%(count)d space", "%(count)d spaces", len(mark.text)) % {"count": len(mark.text)}
+    return format_html(' <span class="glyph glyph-space">{}</span> ', said)
+
+
+@register.inclusion_tag("approvals/_foreign.html")
+def foreign(text: Any, who: str, label: str = "", face: str = "") -> dict[str, Any]:
+    """Words that are not ours, in a frame that says whose they are; the long rest is one click away.
+
+    `label`: what is after the name ("says", "asks"); `face`: "val" for data, else the agent's serif.
+    """
+    whole = "" if text is None else str(text)
+    cut = _fold_at(whole)
+    return {
+        "who": who,
+        "label": label or _("says"),
+        "face": face,
+        "shown": whole[:cut],
+        "rest": whole[cut:],
+        "rest_lines": whole[cut:].count("\n") + 1,
+    }
+
+
+def _fold_at(text: str) -> int:
+    """Where a long text is folded: never inside the first lines, never for a short tail."""
+    lines = text.split("\n", FOREIGN_LINES)
+    by_lines = len(text) - len(lines[-1]) if len(lines) > FOREIGN_LINES else len(text)
+    cut = min(by_lines, FOREIGN_LENGTH)
+    return cut if len(text) - cut > FOREIGN_LENGTH // 10 or by_lines < len(text) else len(text)
+
+
+@register.inclusion_tag("approvals/_deadline.html", takes_context=True)
+def deadline(context: template.Context, at: datetime | None, text: str = "") -> dict[str, Any]:
+    """Time left in words, ticking in the browser; without a readable deadline the text as received."""
+    moment = context.get("now") or now()
+    left = remaining.until(at, now=moment)
+    return {"at": at, "text": text, "left": left, "until": short_time(at, moment) if at else ""}
+
+
+@register.filter
+def short_time(at: datetime | None, today: datetime | None = None) -> str:
+    """Time of day in UTC, with the day when it is not today."""
+    if at is None:
+        return ""
+    local, here = localtime(at), localtime(today or now())
+    clock = date_format(local, "H:i") + " UTC"
+    return clock if local.date() == here.date() else f"{date_format(local, _('j M'))}, {clock}"
+
+
+@register.filter
+def full_time(at: datetime | None) -> str:
+    """Date and time to the millisecond in UTC, for the record."""
+    return "" if at is None else f"{localtime(at):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
+
+
+@register.filter
+def hash_short(digest: str) -> SafeString:
+    """The first 16 hex digits in fours, the whole as title."""
+    groups = " ".join(digest[place : place + 4] for place in range(0, 16, 4))
+    return format_html('<code class="hash" title="{}">{}</code>', digest, groups + (" …" if len(digest) > 16 else ""))
+
+
+@register.filter
+def bytes_size(size: int) -> str:
+    if size < 1_000:
+        return ngettext("%(count)d byte", "%(count)d bytes", size) % {"count": size}
+    unit, scale = ("MB", 1_000_000) if size >= 1_000_000 else ("kB", 1_000)
+    return f"{size / scale:.1f} {unit}"
+
+
+@register.filter
+def initials(name: str) -> str:
+    words = name.replace(".", " ").split() or ["?"]
+    return (words[0][0] + (words[-1][0] if len(words) > 1 else "")).upper()
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """A drawing of the sprite. With a label it speaks; without one it only repeats the word beside it."""
+    href = f"{static('img/icons.svg')}#{name}"
+    if label:
+        return format_html('<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, href)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"/></svg>', href)
+
+
+@register.simple_tag
+def state(name: str) -> SafeString:
+    """A state of a task or case as icon and word."""
+    look = states.look(name)
+    return format_html('<span class="tag {}">{} {}</span>', look.tone, icon(look.icon), look.word)
