@@ -68,7 +68,7 @@ def real_call(run: RunView, interrupt: InterruptView) -> CallView | None:
     claimed = evidence.claim(interrupt)
     if claimed is None or claimed.call_id is None:
         return None
-    known = run.calls.get(claimed.call_id)
+    known = evidence.known_call(run, claimed.call_id)
     return known or CallView(id=claimed.call_id, name=claimed.name, args=claimed.args, state="missing")
 
 

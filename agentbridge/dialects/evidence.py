@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentbridge.calls import argument_state
 from agentbridge.dialects.contract import Flag, flag
 from agentbridge.record import CallView, InterruptView, RunView
-from agentbridge.toolcalls import same_arguments
+from agentbridge.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import jsontext
 
 # (path to an object in the metadata, member with the name, with the arguments, with the call's id)
@@ -67,14 +68,35 @@ def claim(interrupt: InterruptView) -> Claim | None:
     return None
 
 
+def known_call(run: RunView, id_: str) -> CallView | None:
+    """The call as streamed in this run, else as an earlier run or the history has it (G-6)."""
+    if id_ in run.calls or id_ in run.remembered:
+        return run.calls.get(id_) or run.remembered[id_]
+    told = ((name, args) for call_id, name, args in calls_in(run.messages) if call_id == id_)
+    found = next(told, None)
+    return CallView(id=id_, name=found[0], args=found[1], state=argument_state(found[1], told=True)) if found else None
+
+
+def siblings(run: RunView, call: CallView) -> set[str]:
+    """Ids of the calls without a result that the same message asked for."""
+    done = {result.tool_call_id for result in run.results} | answered_calls(run.messages)
+    for message in reversed(run.messages):
+        ids = {id_ for id_, _name, _args in calls_in([message])}
+        if call.id in ids:
+            return ids - done - {call.id}
+    return set()
+
+
 def subject(interrupt: InterruptView, run: RunView, claimed: Claim | None) -> CallView | None:
     """What would run: the call the interrupt names; where only the metadata knows it, as the metadata has it.
 
     A question without a toolCallId stays unbound: the calls around it are listed, none is claimed as its subject.
     """
     id_ = interrupt.tool_call_id
-    if id_ is None or id_ in run.calls:
-        return run.calls.get(id_ or "")
+    if id_ is None:
+        return None
+    if (known := known_call(run, id_)) is not None:
+        return known
     if claimed is None or claimed.call_id not in (None, id_):
         return None
     return CallView(id=id_, name=claimed.name, args=claimed.args, state="missing")

@@ -48,9 +48,8 @@ class LangGraph(Plain):
         return [replace(self.pause(run, interrupt), legacy=True) for interrupt in found]
 
     def flags(self, run: RunView, pauses: Sequence[Pause]) -> list[Flag]:
-        waiting = set(run.calls) - {result.tool_call_id for result in run.results}
-        asked = {pause.call.id for pause in pauses if pause.call is not None}
-        shared = len(pauses) == 1 and asked and waiting - asked and not hitl.batched(pauses[0])
+        alone = pauses[0] if len(pauses) == 1 and not hitl.batched(pauses[0]) else None
+        shared = alone is not None and alone.call is not None and evidence.siblings(run, alone.call)
         return [flag("other-calls-wait", SHARED)] if shared else []
 
     def kit(self, pause: Pause) -> VerdictKit:

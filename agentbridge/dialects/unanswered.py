@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from agentbridge.dialects.evidence import string_at
 from agentbridge.record import CallView, RunView
+from agentbridge.toolcalls import answered_calls
 from approvals import jsontext
 
 
@@ -13,7 +14,8 @@ def unanswered(run: RunView, input_tools: AbstractSet[str]) -> list[CallView]:
     """The calls of a finished run without a result, but for those that the caller's own tools answer."""
     if run.status != "succeeded":
         return []
-    done = {result.tool_call_id for result in run.results} | _answered_in_messages(run)
+    # A refusal of LangChain's middleware is a tool message and no event.
+    done = {result.tool_call_id for result in run.results} | answered_calls(run.messages)
     return [call for call in run.calls.values() if call.id not in done and call.name not in input_tools]
 
 
@@ -22,9 +24,3 @@ def offered_tools(run: RunView) -> set[str]:
     tools = run.input.tools if run.input is not None else "[]"
     names = (string_at(tool, "name") for tool in (jsontext.items(tools) if tools.lstrip().startswith("[") else []))
     return {name for name in names if name is not None}
-
-
-def _answered_in_messages(run: RunView) -> set[str]:
-    """A refusal of LangChain's middleware is a tool message and no event."""
-    tools = (text for text in run.messages if string_at(text, "role") == "tool")
-    return {id_ for text in tools if (id_ := string_at(text, "toolCallId")) is not None}
