@@ -173,6 +173,11 @@ class TestLegacyEvents:
         assert (dialect.name, pauses, warning.rule) == ("plain", [], "L-5")
         assert "confirm_order" in warning.text
 
+    def test_one_event_without_an_id_keeps_its_neighbour_closed_too(self):
+        run = finished(customs=[event('"One?"', '{"id":"abc"}'), event('"Two?"')])
+        _, pauses, warnings = dialects.recognise(run)
+        assert (pauses, [warning.rule for warning in warnings]) == ([], ["L-5", "L-5"])
+
     def test_the_setting_opens_it_and_names_what_is_missing(self):
         _, [pause], _ = dialects.recognise(finished(customs=[event('"Go on?"')]), "langgraph")
         assert (pause.interrupt.id, len(pause.interrupt.problems)) == (None, 1)
