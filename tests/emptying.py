@@ -51,6 +51,8 @@ def _triggers_dropped() -> Iterator[None]:
 @contextmanager
 def _triggers_disabled() -> Iterator[None]:
     with connection.cursor() as cursor:
+        # PostgreSQL alters no table that still waits for its deferred checks.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal")
         tables = [row[0] for row in cursor.fetchall()]
         for table in tables:
