@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import secrets
-import socket
 from datetime import datetime, timedelta
 from time import monotonic
 
@@ -38,7 +38,7 @@ DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is
 
 class Worker:
     def __init__(self, *, owner: str = "") -> None:
-        self.owner = owner or f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.owner = owner or f"{platform.node()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.db = DatabaseThreads()
         self.breakers = Breakers()
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}

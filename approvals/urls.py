@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver
 
-app_name = "approvals"
-
 urlpatterns: list[URLPattern | URLResolver] = []

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from environ.fileaware_mapping import FileAwareMapping
 
 KEY_BYTES = 32
 # A commit that was acknowledged survives a power cut; triggers guard rows against REPLACE too.
@@ -22,10 +23,14 @@ YES = ("1", "true", "yes", "on")
 NO = ("", "0", "false", "no", "off")
 
 
+class _Environment(environ.FileAwareEnv):  # type: ignore[misc]
+    ENVIRON = FileAwareMapping(cache=False)  # a secret is not kept beside its setting
+
+
 def text(name: str, default: str = "") -> str:
     """The value without surrounding white space: files end in a newline."""
     try:
-        return str(environ.FileAwareEnv().str(name, default=default)).strip()
+        return str(_Environment().str(name, default=default)).strip()
     except OSError as problem:
         raise ImproperlyConfigured(f"{name}_FILE cannot be read: {problem.strerror}.") from None
 

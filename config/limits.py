@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
-Message = MutableMapping[str, Any]
+Scope = dict[str, Any]
+Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 WHOLE_RUNS = "/agui/"  # relay and push: as long as a stream may be
 
@@ -27,7 +28,7 @@ class BodyLimit:
 
     app: Application
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -67,12 +68,12 @@ class _Counted:
             await self._send(message)
 
 
-def _declared(scope: Message) -> int:
+def _declared(scope: Scope) -> int:
     lengths = [value for name, value in scope["headers"] if name == b"content-length" and value.isdigit()]
     return max((int(value) for value in lengths), default=0)
 
 
-async def _refuse(scope: Message, send: Send, limit: int) -> None:
+async def _refuse(scope: Scope, send: Send, limit: int) -> None:
     title, detail = "Content Too Large", f"The request body is longer than {limit} bytes."
     problem = {"type": "about:blank", "title": title, "status": 413, "code": "too_large", "detail": detail}
     if scope["path"].startswith(("/api/", WHOLE_RUNS)):

@@ -60,7 +60,6 @@ def logging_config(*, debug: bool) -> dict[str, Any]:
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED,
                 "processors": rendering,
-                "keep_exc_info": True,
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},

@@ -81,6 +81,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "approvals.shell.shell",
+                "agentbridge.shell.shell",
             ],
         },
     },
