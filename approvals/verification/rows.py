@@ -56,10 +56,10 @@ class Rows:
             digest = _digest(jsontext.dumps(facts(decision)))
             stored = Stored(decision.pk, digest, decision.recalled_at is not None, decision.voided_at is not None)
             rows.decisions.setdefault(place, []).append(stored)
-        for code, digest, body in Exhibit.objects.order_by("pk").values_list("task__code", "digest", "body").iterator():
-            if exhibits.digest(body) != digest:
+        for code, shown, body in Exhibit.objects.order_by("pk").values_list("task__code", "digest", "body").iterator():
+            if exhibits.digest(body) != shown:
                 report.tampered(f"What was shown for {code} does not have its digest.")
-            rows.shown.add((code, digest))
+            rows.shown.add((code, shown))
         return rows
 
     def columns(self, seq: int, members: dict[str, Any], stored: dict[str, Any]) -> None:

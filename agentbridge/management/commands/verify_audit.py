@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from agentbridge import verifying
+from approvals import bundles, verification
+
+
+class Command(BaseCommand):
+    help = (
+        "Checks the trail and the rows it speaks of. Exit code: 0 good, 1 tampered (the first bad entry is named), "
+        "2 usage, 3 incomplete."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bundle", type=Path, metavar="FILE", help="check an exported bundle, not this desk")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *, bundle: Path | None, json: bool, **options: Any) -> None:
+        report = self.report(bundle)
+        if json:
+            self.stdout.write(as_json(report))
+        else:
+            self.tell(report)
+        if report.status:
+            sys.exit(report.status)
+
+    def report(self, bundle: Path | None) -> verification.Report:
+        if bundle is None:
+            return verification.verify(checks=[verifying.checks])
+        try:
+            return bundles.verify(bundle)
+        except bundles.NotABundle as problem:
+            self.stderr.write(f"{bundle}: {problem}")
+            sys.exit(verification.USAGE)
+
+    def tell(self, report: verification.Report) -> None:
+        result = report.to_json()["result"]
+        self.stdout.write(f"{result}: {report.entries} entries, head {report.head or 'none'}")
+        if report.first_bad is not None:
+            self.stdout.write(f"first bad entry: {report.first_bad}")
+        for finding in report.findings:
+            self.stdout.write(f"- {finding.kind}: {finding.sentence}")
+        for note in report.notes:
+            self.stdout.write(f"note: {note}")
+
+
+def as_json(report: verification.Report) -> str:
+    return json.dumps(report.to_json(), indent=2)

@@ -1,0 +1,59 @@
+"""The bridge's own part of `verify_audit`: sealed answers and sealed inputs are what their entries say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from django.db import connection
+
+from agentbridge import guards
+from agentbridge.models import Resume, Run
+from approvals import jsontext
+from approvals.guards import missing
+from approvals.models import AuditEntry
+from approvals.verification import Finding
+
+Sealed = tuple[str, int, str]  # case, number, SHA-256
+
+
+def checks() -> Iterator[Finding]:
+    """Everything about deliveries and runs that this app vouches for."""
+    yield from _sealed()
+    yield from _inputs()
+    for name in missing(guards.GUARDS, connection):
+        yield Finding("tampered", f"The database no longer protects its rows: trigger {name} is missing.")
+
+
+def _sealed() -> Iterator[Finding]:
+    """Each sealed set has its entry and each entry its set, both with the digest of the bytes as they are."""
+    until = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+    rows: set[Sealed] = set()
+    for resume in Resume.objects.select_related("case").order_by("pk").iterator(chunk_size=500):
+        digest = hashlib.sha256(resume.entries + resume.forwarded_props).hexdigest()
+        if digest != resume.sha256:
+            yield Finding("tampered", f"The sealed answers of {resume.case.code} were changed.")
+        rows.add((resume.case.code, resume.n, resume.sha256))
+    told: set[Sealed] = set()
+    erased: set[str] = set()
+    entries = AuditEntry.objects.filter(verb="resume.sealed").order_by("seq").values_list("seq", "case__code", "data")
+    for seq, code, text in entries.iterator(chunk_size=2000):
+        if text is None:
+            erased.add(code)
+            continue
+        data = jsontext.loads(text)
+        told.add((code, int(data["n"]), data["sha256"]))
+        if (code, int(data["n"]), data["sha256"]) not in rows and seq <= until:
+            yield Finding("tampered", f"The answers that entry {seq} sealed are gone or others.", seq)
+    for code, _n, _digest in sorted(rows - told):
+        if code not in erased:
+            yield Finding("tampered", f"Answers of {code} are sealed, and no entry tells of it.")
+
+
+def _inputs() -> Iterator[Finding]:
+    """What was sent to an agent is still what was sealed for sending."""
+    for run in (
+        Run.objects.exclude(input_digest="").order_by("pk").only("input", "input_digest", "run_id").iterator(200)
+    ):
+        if hashlib.sha256(run.input).hexdigest() != run.input_digest:
+            yield Finding("tampered", f"The input of run {run.run_id!r} was changed after it was sealed.")
