@@ -33,6 +33,7 @@ class Shape:
     members: Mapping[str, str]  # name → kind
     needed: tuple[tuple[str, Callable[[Any], bool]], ...]
     expected: frozenset[str] = frozenset()  # required too, but the event counts without: its meaning lies elsewhere
+    strings: tuple[str, ...] = ()  # all it needs beside its type, where that is strings and nothing is expected
 
 
 def _shape(text: str) -> Shape:
@@ -48,7 +49,9 @@ def _shape(text: str) -> Shape:
             needed.append((bare, KINDS[members[bare]][1]))
         if name.endswith("!"):
             expected.add(bare)
-    return Shape(members, tuple(needed), frozenset(expected))
+    names = tuple(name for name, _ in needed)
+    plain = not expected and all(members[name] == "string" for name in names)
+    return Shape(members, tuple(needed), frozenset(expected), names if plain else ())
 
 
 EVENTS: dict[str, Shape] = {

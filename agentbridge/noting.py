@@ -11,26 +11,27 @@ CEILING = 50  # warnings of one rule at one member; the rest is counted
 
 
 class Notes:
-    """Writes into `run.warnings`. `at` is where reading stands: set before each event."""
+    """Writes into `run.warnings`. `place` and `kind` say where reading stands: set before each event."""
 
     def __init__(self, run: RunView) -> None:
         self.run = run
-        self.at = ""
+        self.place: int | str = ""
+        self.kind = ""
         self._seen: Counter[tuple[str, Severity, str]] = Counter()
 
     def add(self, rule: str, severity: Severity, text: str, member: str = "") -> None:
         """One deviation at the current event."""
-        kind = (rule, severity, f"{self.at.partition(' ')[2]} {member}".strip())
-        self._seen[kind] += 1
-        if self._seen[kind] <= CEILING:
-            self.run.warnings.append(Warning(rule, severity, f"{self.at} {member}".strip(), text))
+        where = f"{self.kind} {member}".strip()
+        self._seen[rule, severity, where] += 1
+        if self._seen[rule, severity, where] <= CEILING:
+            self.run.warnings.append(Warning(rule, severity, f"{self.place} {where}".strip(), text))
 
     def take(self, note: Note) -> None:
         self.add(note.rule, note.severity, note.text, note.member)
 
     def reading(self, event: Event, number: int) -> None:
         """The event that is looked at from now on, with what was noted while it was parsed."""
-        self.at = f"{number} {event.type}"
+        self.place, self.kind = number, event.type
         for note in event.notes:
             self.take(note)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from agentbridge.calls import Calls
 from agentbridge.history import History
-from agentbridge.lanes import Lanes
+from agentbridge.lanes import FAMILIES, Lanes
 from agentbridge.messages import Message, Texts
 from agentbridge.noting import Notes
 from agentbridge.patching import PatchError
@@ -34,6 +34,10 @@ class OpenRun:
         """One event inside the run, chunks expanded first."""
         if event.type not in QUIET:
             self.view.acted = True
+        if not self.lanes.open and event.type not in FAMILIES:
+            handler = HANDLERS.get(event.type)
+            fact = handler(self, event) if handler is not None else None
+            return [] if fact is None else [fact]
         facts: list[Fact] = []
         noted = len(event.notes)
         for each in self.lanes.expand(event):

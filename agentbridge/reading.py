@@ -62,7 +62,7 @@ class Reader:
         self._ours: OpenRun | None = None
         self._out: list[Fact] = []
         self._held: list[Fact] | None = None  # facts of a run under another id, until it is clear whether it is ours
-        self._early: list[tuple[str, Note]] = []  # noted before there was a run
+        self._early: list[tuple[int | str, str, Note]] = []  # noted before there was a run
         self._errored = False  # a RUN_ERROR was last: only RUN_STARTED may follow
         self._rejected = False
         self._thinking = 0
@@ -138,12 +138,12 @@ class Reader:
 
     def _loose(self, note: Note, kind: str = "") -> None:
         """Something noted about a frame that has no effect."""
-        where = f"{self.events} {kind}" if kind else f"after {self.events}"
+        place = self.events if kind else f"after {self.events}"
         if self._run is None:
-            self._early.append((where, note))
+            self._early.append((place, kind, note))
             return
         self._run.view.events += kind != ""
-        self._run.notes.at = where
+        self._run.notes.place, self._run.notes.kind = place, kind
         self._run.notes.take(note)
 
     def _event(self, event: Event) -> list[Fact]:
@@ -167,8 +167,7 @@ class Reader:
         run = OpenRun(view, self._history, self.earlier_calls)
         if ours:
             self._ours, view.input = run, self.run_input
-        for where, note in self._early:
-            run.notes.at = where
+        for run.notes.place, run.notes.kind, note in self._early:
             run.notes.take(note)
         self._early = []
         self.runs.append(view)
@@ -295,9 +294,9 @@ class Reader:
     def _claim(self, run: OpenRun) -> None:
         """The answer is over and no run carried our id: the last one is what we asked for (C-15)."""
         view = run.view
-        run.notes.at = "RUN_STARTED /runId"
+        run.notes.place, run.notes.kind = "", "RUN_STARTED"
         text = f"The agent calls this run {excerpt(view.run_id)}; we asked for {excerpt(self.run_id)}."
-        run.notes.add("C-15", "warning", text)
+        run.notes.add("C-15", "warning", text, "/runId")
         view.ours, view.known, view.input = True, False, self.run_input or view.input
         self._ours = run
         self._release(ours=True)
