@@ -1,7 +1,7 @@
 """Evidence bundles: the entries of a filter with everything that opens their commitments, in one zip.
 
     manifest.json   which log, which filter, how many entries, the head when it was made
-    entries.jsonl   one entry a line: body (base64, byte for byte), leaf hash, side texts and salts (base64; null: erased)
+    entries.jsonl   one entry a line: body, leaf hash, side texts and salts (base64; null: erased)
     README.txt      how to check it without us
 
 Each entry can be checked alone; where two follow each other in the trail, so can the link between them.
