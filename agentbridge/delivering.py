@@ -80,6 +80,8 @@ class Delivery:
                     self.trailing = recording.ended
                 if recording.reader.stopped or pace.is_over(recording):
                     break
+                if self.trailing and pace.may_look() and await self.db(is_needed, self.ticket):
+                    break
                 cut = pace.too_long()
                 if cut:
                     break
@@ -130,6 +132,7 @@ class Pace:
         self.urgent = False
         self.began = monotonic()
         self.events, self.last_event = 0, self.began
+        self.looked = self.began
 
     def add(self, part: bytes) -> None:
         if not self.held:
@@ -156,6 +159,13 @@ class Pace:
         if recording.reader.events != self.events:
             self.events, self.last_event = recording.reader.events, monotonic()
         return recording.ended and monotonic() - self.last_event >= TRAILING_SECONDS
+
+    def may_look(self) -> bool:
+        """Now and then, not with every part."""
+        if monotonic() - self.looked < BATCH_SECONDS:
+            return False
+        self.looked = monotonic()
+        return True
 
     def too_long(self) -> str | None:
         if monotonic() - self.began < settings.RUN_SECONDS:
@@ -191,6 +201,11 @@ def keep(recording: Recording, data: bytes) -> None:
 
 def over(recording: Recording, *, cut: str | None = None, trouble: str = "") -> None:
     recording.close(cut=cut, trouble=trouble, now=clock.now())
+
+
+def is_needed(ticket: Ticket) -> bool:
+    """The thread of an ended run is at work again, in whichever worker: nobody waits for the end of its old stream."""
+    return Run.objects.filter(thread=ticket.thread_pk, pk__gt=ticket.run_pk).exclude(kind=Run.Kind.OBSERVED).exists()
 
 
 def arm(ticket: Ticket) -> None:

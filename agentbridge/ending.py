@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -48,6 +49,8 @@ def is_newest(resume: Resume, run: Run) -> bool:
 
 def judged(resume: Resume, view: RunView, *, paused: bool, head: Head) -> classify.Verdict:
     """The class, with what only we know: pauses announced otherwise, and agents that may be asked again."""
+    # The end comes first; an error after it is told by `noticing.late_error`, also when both were read at once.
+    view = replace(view, late_error=None)
     verdict = classify.verdict(
         http_status=head.status, run=view, error=view.cut or head.trouble or None, replay=resume.agent.replay_class,
         retry_after=head.retry_after is not None, busy_is_not_taken=resume.agent.busy_is_not_taken,

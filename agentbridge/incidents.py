@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import trail  # noqa: F401 - registers the verb
+from agentbridge import trail
 from agentbridge.models import Incident, Run
 from approvals import audit, permissions
 from approvals.models import Case, Task, User

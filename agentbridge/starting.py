@@ -1,4 +1,4 @@
-"""Asking for a run: only a row is written, the bridge alone connects. Refused on a thread that is paused or busy (R-6)."""
+"""Asking for a run: only a row is written, the bridge alone connects. Refused on a paused or busy thread (R-6)."""
 
 from __future__ import annotations
 
@@ -48,18 +48,20 @@ class AgentOff(Refused):
 
 
 def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = None, run_input_text: str | None = None,
-          message: str | None = None, by: User, now: datetime) -> Run:
-    """Queue a first run. The given input's members go out byte for byte; what is missing is made.
+          message: str | None = None, by: User | None, now: datetime) -> Run:
+    """Queue a first run; `by` None: from the shell. The given input's members go out byte for byte; what is missing is made.
 
     Raises `protocol.ProtocolError` for what is no RunAgentInput, and the refusals above.
     """  # fmt: skip
     text = complete(run_input_text or "{}", thread_id=thread_id, run_id=run_id, message=message)
     asked = protocol.read_input(text)
     if asked.resume is not None:
-        raise protocol.ProtocolError("resume", _("Answers go through the desk: a run that is started here has no resume."))
+        raise protocol.ProtocolError("resume", _("Answers go through the desk: a run started here has no resume."))
     try:
         with transaction.atomic():
-            check_person(agent, locking.locked_person(by))
+            check_agent(agent)
+            if by is not None:
+                check_person(agent, locking.locked_person(by))
             thread = thread_of(agent, asked.thread_id)
             check_thread(thread)
             if Run.objects.filter(thread__agent=agent, key=key_of(asked.run_id)).exists():
@@ -103,13 +105,18 @@ def check_person(agent: Agent, person: User) -> None:
     role = permissions.role_of(person)
     if role not in (Role.REVIEWER, Role.OPERATOR) or not visibility.agents(person).filter(pk=agent.pk).exists():
         raise NotAllowed(_("Reviewers of the agent's queues and operators start runs."))
-    if not agent.enabled:
+
+
+def check_agent(agent: Agent) -> None:
+    if not Agent.objects.filter(pk=agent.pk, enabled=True).exists():
         raise AgentOff(_("This agent is switched off."))
 
 
 def thread_of(agent: Agent, thread_id: str) -> Thread:
     """The thread's row, locked: two starts on one thread take turns."""
-    thread, _created = Thread.objects.get_or_create(agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id})
+    thread, _made = Thread.objects.get_or_create(
+        agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id}
+    )
     return Thread.objects.select_for_update().select_related("agent").get(pk=thread.pk)
 
 
@@ -125,18 +132,18 @@ def check_thread(thread: Thread) -> None:
 
 
 def paused_by(thread: Thread) -> list[Case]:
-    """The case that keeps the thread waiting, if any: also expired, blocked, or with a delivery that waits for a person."""
+    """The case that keeps the thread waiting, if any: also expired, blocked, or with a delivery in doubt."""
     newest = Case.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("-pk").first()
     return [newest] if newest is not None and newest.state in OPEN else []
 
 
-def _queue(thread: Thread, run_id: str, body: bytes, *, by: User, now: datetime) -> Run:
+def _queue(thread: Thread, run_id: str, body: bytes, *, by: User | None, now: datetime) -> Run:
     run = Run.objects.create(
         thread=thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.FIRST, input=body,
         input_digest=trail.sha256(body), requested_by=by, created_at=now,
     )  # fmt: skip
     trail.of_run(
-        "run.queued", f"{by.display_name} asked {thread.agent.name} for a run.", run=run, actor=by,
+        "run.queued", f"{by.display_name if by else 'The shell'} asked {thread.agent.name} for a run.", run=run, actor=by,
         data={"inputSha256": run.input_digest}, now=now,
     )  # fmt: skip
     return run

@@ -95,8 +95,8 @@ def _conclusion(each: Compared, resume: Resume, view: RunView, letter: str) -> F
         return Finding(f"The agent refused the answers: {view.error or 'no reason given'}")
     if letter in "HI":
         return Finding("What happened is not known.")
-    if letter in "DJ" and each.results and each.verdict == Verdict.APPROVED:
-        text = f"The call was executed although the run failed: {view.error or view.late_error or ''}"
+    if letter == "D" and each.results and each.verdict == Verdict.APPROVED:
+        text = f"The call was executed although the run failed: {view.error or ''}"
         return Finding("Executed as approved; then the run failed.", K.FAILED_AFTER_RESULT, text)
     if letter == "D":
         return Finding(f"The run failed on its way; whether anything ran is not known: {view.error or ''}")

@@ -46,9 +46,11 @@ class Worker:
         self.woken = asyncio.Event()
         self._swept = 0.0
         self._head = -1
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, *, once: bool = False) -> None:
         """Until `stop()`; with `once` until nothing is due and nothing that was started is still open."""
+        self._loop = asyncio.get_running_loop()
         heart = asyncio.create_task(self._keep_leases())
         log.info("bridge.started", worker=self.owner)
         try:
@@ -69,6 +71,11 @@ class Worker:
         """Claim nothing more; open streams are read on for a while."""
         self.stopping.set()
         self.woken.set()
+
+    def stop_soon(self) -> None:
+        """The same, from another thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.stop)
 
     async def _look(self) -> bool:
         """Start whatever can be started now. Database trouble is waited out, never the end of the worker."""

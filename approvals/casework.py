@@ -1,6 +1,6 @@
 """What happens to a case as a whole after people answered, or because nobody asks any more.
 
-`take`, `mark_sent` and `mark_delivered` are for whoever carries the answers away; the rest is done by or to people.
+`take`, `take_expired`, `mark_sent` and `mark_delivered` are for whoever carries the answers away; the rest is done by or to people.
 """
 
 from __future__ import annotations
@@ -26,17 +26,35 @@ def take(case: Case, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def mark_sent(case: Case, *, now: datetime) -> None:
+def take_expired(case: Case, *, by: User, reason: str, now: datetime) -> None:
+    """An operator closes a case whose time has run out: what was answered in time counts, the rest is cancelled.
+
+    Raises NotAllowed, Invalid, WrongState for a case that has not expired.
+    """
+    case = locking.locked_case(case)
+    by = _operator(by, reason)
+    settled = {"state": State.SETTLED, "settled_at": case.settled_at or now, "deliver_after": case.deliver_after or now}
+    if not Case.objects.expired(clock.at_least(now)).filter(pk=case.pk).update(taken_at=now, **settled):
+        raise WrongState(_("%(code)s has not expired.") % {"code": case.code})
+    Task.objects.filter(case=case, state=State.OPEN).update(state=State.SETTLED, claimed_by=None, claimed_at=None)
+    said = f"{case.code} is closed: answers in time go out, the rest is cancelled." + _said(by, reason)
+    audit.record("case.taken", said, actor=by, case=case, data={"reason": reason, "expired": True}, now=now)
+
+
+@transaction.atomic
+def mark_sent(case: Case, *, now: datetime, late: bool = False) -> None:
     """From here on bytes may have left, so the case can no longer expire; later attempts change nothing here.
 
-    Raises Expired when it is too late, WrongState for a case that nobody took.
+    `late`: what goes out is what `take_expired` left of it. Raises Expired when it is too late, WrongState for a case
+    that nobody took.
     """
     case = locking.locked_case(case)
     if case.state != State.SETTLED or case.taken_at is None:
         raise WrongState(_("%(code)s was not taken.") % {"code": case.code})
     if case.sent_at:
         return
-    if not Case.objects.unexpired(clock.at_least(now)).filter(pk=case.pk, sent_at__isnull=True).update(sent_at=now):
+    sendable = Case.objects.all() if late else Case.objects.unexpired(clock.at_least(now))
+    if not sendable.filter(pk=case.pk, sent_at__isnull=True).update(sent_at=now):
         raise Expired(_("Time ran out before anything was sent."))
     audit.record("case.sent", f"The answers of {case.code} may have left.", case=case, now=now)
 

@@ -3,7 +3,7 @@
 Everybody else calls `reviewing.decide(...)`; the parts below are split by meaning only.
 """
 
-from approvals.casework import accept, block, mark_delivered, mark_sent, take, unblock, withdraw
+from approvals.casework import accept, block, mark_delivered, mark_sent, take, take_expired, unblock, withdraw
 from approvals.claiming import claim, release
 from approvals.deciding import decide, recall
 from approvals.evidence import add_flag, conclude, record_result
@@ -47,6 +47,7 @@ __all__ = [
     "record_result",
     "release",
     "take",
+    "take_expired",
     "unblock",
     "withdraw",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -14,7 +16,7 @@ from approvals.models import Case, Task
 
 
 class DeliveryState(models.TextChoices):
-    """`held` and `ready` are computed from the case before it is taken; the table of moves is `resuming.MOVES`."""
+    """`held` and `ready` are computed from the case before it is taken; the table of moves is `moves.MOVES`."""
 
     READY = "ready", _("ready")
     LEASED = "leased", _("leased")
@@ -40,7 +42,7 @@ class Resume(models.Model):
     """The sealed `resume[]` of a case: one per case, bytes that never change, and its delivery."""
 
     case = models.ForeignKey(Case, on_delete=models.PROTECT, related_name="resumes")
-    n = models.PositiveSmallIntegerField(default=1)  # 2: replaced once by `send_cancelled`, never after arming
+    n = models.PositiveSmallIntegerField(default=1)  # 2: made by `send_cancelled`, in place of a set never armed
     interrupted_run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="+")
     thread = models.ForeignKey(Thread, on_delete=models.PROTECT, related_name="resumes")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="resumes")
@@ -80,6 +82,11 @@ class Resume(models.Model):
 
     def __str__(self) -> str:
         return f"resume of {self.case}"
+
+    @property
+    def closing_at(self) -> datetime | None:
+        """When this set closed an expired case: what was not answered in time by then went out as cancelled."""
+        return self.sealed_at if self.n > 1 else None
 
 
 class Incident(models.Model):

@@ -1,0 +1,61 @@
+"""`manage.py add_agent SLUG URL …`: registers an agent or updates it, and prints JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_slug
+from django.utils import timezone
+
+from agentbridge import dialects, registering
+from agentbridge.models.agents import ReplayClass
+
+
+class Command(BaseCommand):
+    help = "Registers an agent, or updates it. Prints its slug, and tokens when they were made: once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("url")
+        parser.add_argument("--name")
+        parser.add_argument("--queue", help="where its questions go; made when missing")
+        parser.add_argument("--route", action="append", metavar="TOOL=QUEUE", help="where calls of one tool go")
+        parser.add_argument("--header", action="append", metavar="'K: V'", help="sent with every request, never shown")
+        parser.add_argument("--dialect", choices=[dialects.AUTO, *dialects.NAMES])
+        parser.add_argument("--replay", choices=ReplayClass.values, help="may the same answers be sent again?")
+        parser.add_argument("--new-token", action="store_true", help="replace the host's and the caller's token")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        wanted = registering.Wanted(
+            slug=slug_of(options["slug"]), url=options["url"], name=options["name"], queue=options["queue"],
+            routes=None if options["route"] is None else dict(pair(text, "=", "--route") for text in options["route"]),
+            headers=None if options["header"] is None else [pair(text, ":", "--header") for text in options["header"]],
+            dialect=options["dialect"], replay=options["replay"],
+        )  # fmt: skip
+        try:
+            agent, tokens = registering.register(wanted, new_token=options["new_token"], now=timezone.now())
+        except registering.BadAgent as reason:
+            raise CommandError(str(reason)) from reason
+        told = {"slug": agent.slug}
+        if tokens is not None:
+            told |= {"hostToken": tokens.host, "callerToken": tokens.caller}
+        self.stdout.write(json.dumps(told))
+
+
+def slug_of(text: str) -> str:
+    try:
+        validate_slug(text)
+    except ValidationError as reason:
+        raise CommandError(f"“{text}” cannot be a slug: letters, digits, - and _ only.") from reason
+    return text
+
+
+def pair(text: str, sign: str, option: str) -> tuple[str, str]:
+    """The two halves of `TOOL=QUEUE` or `K: V`. The text is not repeated in errors: it may be a secret."""
+    name, found, value = text.partition(sign)
+    if not found or not name.strip() or not value.strip():
+        raise CommandError(f"{option} needs a name, “{sign}” and a value.")
+    return name.strip(), value.strip()

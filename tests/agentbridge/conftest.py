@@ -1,0 +1,5 @@
+"""The bridge for every test here that asks for it."""
+
+from tests.bridge_work import quick, script
+
+__all__ = ["quick", "script"]

@@ -1,0 +1,120 @@
+"""The worker: quick, parallel, graceful, and never two for one delivery."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from agentbridge.models import Run
+from agentbridge.worker import Worker
+from approvals.models import Case, User
+from tests.bridge_work import Script, ask, delivery, paused_case, register, work
+from tests.people import decide, only_task
+from tests.scripted_agent import Answer, call, finished, finishing, interrupt, pausing, started
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def working(count: int = 1) -> Iterator[list[Worker]]:
+    """Workers that run beside the test, each with an event loop of its own."""
+    workers = [Worker() for _ in range(count)]
+    threads = [threading.Thread(target=work, args=(worker, False)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.stop_soon()
+        for thread in threads:
+            thread.join(30)
+
+
+def until(holds: Any, seconds: float = 10) -> float:
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds, "it did not happen in time"
+        time.sleep(0.005)
+    return time.monotonic() - began
+
+
+def test_the_open_socket_of_a_paused_run_keeps_nobody_waiting(script: Script, alice: User) -> None:
+    agent = script(Answer([started(), call(), finished(interrupt()), *[b": ping\n\n", 0.1] * 300]), finishing())
+    with working():
+        ask(register(agent), alice)
+        until(Case.objects.exists)
+        case = Case.objects.get()
+        decide(only_task(case), alice)
+        until(lambda: len(agent.posts) == 2, 2)
+        until(lambda: agent.open == 0, 2)
+        until(lambda: delivery(case).state == "finished")
+
+
+def test_a_pause_is_seen_and_an_answer_leaves_within_a_blink(script: Script, alice: User) -> None:
+    agent = script(pausing(), finishing())
+    with working():
+        time.sleep(0.3)
+        ask(register(agent), alice)
+        until(lambda: bool(agent.posts))
+        assert until(Case.objects.exists) < 0.3
+        decide(only_task(Case.objects.get()), alice)
+        assert until(lambda: len(agent.posts) == 2) < 0.3
+
+
+def test_four_workers_send_each_answer_once(script: Script, alice: User) -> None:
+    agent = script(*[pausing()] * 12, finishing())
+    payer = register(agent)
+    for number in range(12):
+        ask(payer, alice, thread_id=f"thread-{number}")
+    with working(4):
+        until(lambda: Case.objects.count() == 12)
+        for case in Case.objects.all():
+            decide(only_task(case), alice)
+        until(lambda: Case.objects.filter(state="delivered").count() == 12, 20)
+    assert len(agent.posts) == 24
+    assert len({post.json["threadId"] for post in agent.posts if post.resume}) == 12
+
+
+def test_an_agent_gets_at_most_so_many_requests_before_it_answers(script: Script, alice: User, settings: Any) -> None:
+    settings.AGENT_PARALLEL = 2
+    slow = Answer([0.2, *pausing().parts])
+    agent = script(slow)
+    payer = register(agent)
+    for number in range(6):
+        ask(payer, alice, thread_id=f"thread-{number}")
+    work()
+    assert len(agent.posts) == 6
+    assert agent.most_open == 2
+
+
+def test_a_stop_lets_open_streams_end(script: Script, alice: User) -> None:
+    agent = script(pausing(), Answer([started(), 0.8, *finishing().parts[1:]]))
+    case = paused_case(register(agent), alice)
+    with working():
+        decide(only_task(case), alice)
+        until(lambda: delivery_state(case) == "accepted")
+    assert delivery(case).state == "finished"
+
+
+def delivery_state(case: Case) -> str | None:
+    resume = case.resumes.first()
+    return resume.state if resume else None
+
+
+def test_a_first_run_that_cannot_be_sent_is_never_tried_again(script: Script, alice: User) -> None:
+    agent = script(pausing())
+    payer = register(agent)
+    agent.down()
+    run = ask(payer, alice)
+    work()
+    agent.up()
+    work()
+    run.refresh_from_db()
+    assert (run.status, agent.posts) == (Run.Status.UNSENT, [])
+    assert "refused" in run.error.lower() or "connect" in run.error.lower()
