@@ -34,5 +34,10 @@ def _waiting(now: datetime) -> Iterator[Reading]:
     yield "countersign_oldest_open_task_seconds", "Age of the oldest of them, by queue", "queue", ages
     due = Case.objects.due(now).aggregate(count=Count("pk"), since=Min("deliver_after"))
     lag = (now - due["since"]).total_seconds() if due["since"] else 0
-    yield "countersign_outbox_cases", "Settled cases that no worker took yet though they are due", "", {"": due["count"]}
+    yield (
+        "countersign_outbox_cases",
+        "Settled cases that no worker took yet though they are due",
+        "",
+        {"": due["count"]},
+    )
     yield "countersign_outbox_lag_seconds", "How long the oldest of them has been due", "", {"": lag}

@@ -9,6 +9,7 @@ from approvals import permissions
 from approvals.models import Queue, Task, User
 from approvals.models.people import Role
 
+
 def own_queues(user: User) -> QuerySet[Queue]:
     """The queues of a reviewer; a person of any other role, or of none, has none to see by."""
     if permissions.role_of(user) != Role.REVIEWER:

@@ -21,13 +21,16 @@ def add_agent(queue: Queue, slug: str = "payer", **more: Any) -> Agent:
     return Agent.objects.create(slug=slug, queue=queue, **given)
 
 
-def add_run(agent: Agent, run_id: str = "run-1", thread_id: str = "thread-1", *, stream: bytes = STREAM, **more: Any) -> Run:
+def add_run(
+    agent: Agent, run_id: str = "run-1", thread_id: str = "thread-1", *, stream: bytes = STREAM, **more: Any
+) -> Run:
     """A run that paused, with its bytes."""
     thread, _ = Thread.objects.get_or_create(agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id})
     now = timezone.now()
     given = {
-        "status": Run.Status.INTERRUPTED, "outcome": "interrupt", "created_at": now, "armed_at": now, "accepted_at": now,
-        "ended_at": now, "input": b'{"threadId":"thread-1"}', "bytes_received": len(stream), "events": 1,
+        "status": Run.Status.INTERRUPTED, "outcome": "interrupt",
+        "created_at": now, "armed_at": now, "accepted_at": now, "ended_at": now,
+        "input": b'{"threadId":"thread-1"}', "bytes_received": len(stream), "events": 1,
     }  # fmt: skip
     run = Run.objects.create(thread=thread, run_id=run_id, key=key_of(run_id), **{**given, **more})
     if stream:
@@ -55,7 +58,8 @@ def seal(case: Case, run: Run, *, state: str = "in_doubt", entries: list[Any] | 
     case.refresh_from_db()
     return Resume.objects.create(
         case=case, interrupted_run=run, thread=run.thread, agent=run.thread.agent, state=state, entries=body,
-        url_version=run.thread.agent.url_version, sha256=hashlib.sha256(body).hexdigest(), sealed_at=now, changed_at=now,
+        url_version=run.thread.agent.url_version, sha256=hashlib.sha256(body).hexdigest(),
+        sealed_at=now, changed_at=now,
         **more,
     )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""The JSON API at `/api/v1/`: cases, runs, agents and incidents, with approvals' tasks and trail mounted beside them."""
+"""The JSON API at `/api/v1/`: cases, runs, agents, incidents, and approvals' tasks and trail mounted beside them."""

@@ -92,7 +92,9 @@ def resolve_doubt(request: HttpRequest, code: str) -> HttpResponse:
     body, by = bodies.read(request, ("action", "reason")), person(request)
     action, reason = one_of(body, "resend", "mark_done", "abandon", "answer_again"), body.string("reason")
     return act(
-        request, code, lambda case: settling.resolve_doubt(case, action=action, reason=reason, by=by, now=timezone.now())
+        request,
+        code,
+        lambda case: settling.resolve_doubt(case, action=action, reason=reason, by=by, now=timezone.now()),
     )
 
 
@@ -104,7 +106,9 @@ def close_expired(request: HttpRequest, code: str) -> HttpResponse:
     body, by = bodies.read(request, ("action", "reason")), person(request)
     action, reason = one_of(body, "send_cancelled", "abandon"), body.string("reason")
     return act(
-        request, code, lambda case: settling.close_expired(case, action=action, reason=reason, by=by, now=timezone.now())
+        request,
+        code,
+        lambda case: settling.close_expired(case, action=action, reason=reason, by=by, now=timezone.now()),
     )
 
 

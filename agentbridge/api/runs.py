@@ -21,7 +21,6 @@ from approvals.models import User
 from approvals.schemas import Problem
 
 
-
 class OpaqueConverter(StringConverter):
     """An id in a path may hold anything: slashes, and line ends, which Django's `path` does not match."""
 
@@ -60,7 +59,7 @@ def find_agent(user: User, slug: str) -> Agent:
 
 @router.get("runs", response={200: schema.Runs, **schema.READ}, by_alias=True, summary="Runs, newest first")
 def run_list(
-    request: HttpRequest, agent: str = "", thread: str = "", all: bool = False,  # noqa: A002 - the contract's name
+    request: HttpRequest, agent: str = "", thread: str = "", all: bool = False,
     limit: paging.Limit = paging.PAGE, cursor: str = "",
 ) -> HttpResponse:  # fmt: skip
     """Runs that were given up before anything was sent are listed only with `all=1`."""
@@ -88,7 +87,9 @@ def run_stream(request: HttpRequest, agent: str, run: str) -> HttpResponseBase:
     return rawstream.download(find_run(person(request), agent, run))
 
 
-@router.get("runs/{opaque:run_id}/stream", response=schema.READ, openapi_extra=STREAM, summary="The same, id in the path")
+@router.get(
+    "runs/{opaque:run_id}/stream", response=schema.READ, openapi_extra=STREAM, summary="The same, id in the path"
+)
 def run_stream_by_path(request: HttpRequest, run_id: str, agent: str) -> HttpResponseBase:
     paging.only(request, ("agent",))
     return rawstream.download(find_run(person(request), agent, run_id))

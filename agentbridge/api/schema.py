@@ -112,10 +112,10 @@ class RunIn(Schema):
 
     threadId: str | None = None
     runId: str | None = None
-    messages: list[Any] = []
+    messages: list[Any] | None = None
     state: JsonValue = None
-    tools: list[Any] = []
-    context: list[Any] = []
+    tools: list[Any] | None = None
+    context: list[Any] | None = None
     forwardedProps: JsonValue = None
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -47,16 +47,14 @@ def case_runs(request: HttpRequest, code: str) -> HttpResponse:
 @require_POST
 @login_required
 def case_settle(request: HttpRequest, code: str) -> HttpResponse:
-    """An operator's way out, with a reason. Back to the case file, or the fragment with the refusal."""
+    """An operator's way out, with a reason. Back to where they came from, or the delivery with the refusal."""
     case = find_case(request, code)
     action, reason = request.POST.get("action", ""), request.POST.get("reason", "").strip()
     try:
         settle(case, action, reason=reason, by=request.user, now=timezone.now())
     except Refused as refused:
-        if request.headers.get("HX-Request"):
-            return delivery_page(request, find_case(request, code), refused=refused, reason=reason)
-        messages.error(request, str(refused))
-    back = "/deliveries/" if request.POST.get("back") == "deliveries" else links.case_page(code)
+        return delivery_page(request, find_case(request, code), refused=refused, reason=reason)
+    back = reverse("delivery-list") if request.POST.get("back") == "deliveries" else links.case_page(code)
     return HttpResponseRedirect(back)
 
 
@@ -90,15 +88,18 @@ def delivery_page(
     request: HttpRequest, case: Case, *, refused: Refused | None = None, reason: str = ""
 ) -> HttpResponse:
     now, resume = timezone.now(), ledger.current(case)
-    shown = ledger.state_of(case, now, resume) is not None or ledger.stuck(Case.objects.filter(pk=case.pk), now).exists()
+    shown = (
+        ledger.state_of(case, now, resume) is not None or ledger.stuck(Case.objects.filter(pk=case.pk), now).exists()
+    )
     names = dict(visibility.agents(request.user).values_list("slug", "name"))
     row = rows.of_case(
         case, resume=resume, names=names, may_act=permissions.may_operate(request.user) is None, now=now,
         moved_on=resume is not None and settling.moved_on(resume),
     )  # fmt: skip
+    incidents = visibility.incidents(request.user).filter(case=case)
     context: dict[str, Any] = {
         "case": case, "row": row if shown else None, "refused": refused, "reason": reason,
-        "incidents": visibility.incidents(request.user).filter(case=case).select_related("task", "closed_by").order_by("pk"),
+        "incidents": incidents.select_related("task", "closed_by").order_by("pk"),
     }  # fmt: skip
     return answer(request, "agentbridge/_case_delivery.html", context, status=refused.status if refused else 200)
 

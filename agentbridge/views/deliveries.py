@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from agentbridge import ledger, settling, visibility
-from agentbridge.models import Agent, Resume
+from agentbridge.models import Resume
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows
 from approvals import permissions
@@ -59,21 +59,19 @@ def cases(user: User, agent: str) -> QuerySet[Case]:
 def waiting_rows(user: User, agent: str, *, now: datetime, **told: Any) -> list[rows.DeliveryRow]:
     """Deliveries that wait for a person, then cases that go nowhere without one; the longest waiting first."""
     doubts = resumes(user, agent).filter(state__in=WAITING).order_by("changed_at", "pk")[:PAGE]
-    found = [
-        rows.of_case(row.case, resume=row, now=now, moved_on=settling.moved_on(row), **told) for row in doubts
-    ]
+    found = [rows.of_case(row.case, resume=row, now=now, moved_on=settling.moved_on(row), **told) for row in doubts]
     stuck = ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING).order_by("pk")[:PAGE]
     return found + [rows.of_case(case, resume=ledger.current(case), now=now, **told) for case in stuck]
 
 
-def other_rows(
-    request: HttpRequest, view: str, agent: str, **told: Any
-) -> tuple[list[rows.DeliveryRow], int | None]:
+def other_rows(request: HttpRequest, view: str, agent: str, **told: Any) -> tuple[list[rows.DeliveryRow], int | None]:
     """What is settled but not sealed (first page only), then sealed deliveries, the newest first."""
     found: list[rows.DeliveryRow] = []
     before = request.GET.get("before", "")
     if not before and view in ("all", "under_way"):
-        unsealed = cases(request.user, agent).unexpired(told["now"]).filter(state=State.SETTLED, taken_at=None, blocked="")
+        unsealed = (
+            cases(request.user, agent).unexpired(told["now"]).filter(state=State.SETTLED, taken_at=None, blocked="")
+        )
         found = [rows.of_case(case, resume=None, **told) for case in unsealed.order_by("-settled_at", "-pk")[:PAGE]]
     sealed = resumes(request.user, agent).exclude(state__in=WAITING)
     if VIEWS[view]:

@@ -69,7 +69,9 @@ def text_of(data: bytes) -> str:
 def calls_of(run: Run) -> list[dict[str, Any]]:
     """The run's tool calls with their results, in order of arrival."""
     found = run.tool_calls.order_by("position")[:LISTED]
-    return [{"call": call, "results": results_of(call), "whole": call.state == ToolCall.State.COMPLETE} for call in found]
+    return [
+        {"call": call, "results": results_of(call), "whole": call.state == ToolCall.State.COMPLETE} for call in found
+    ]
 
 
 def results_of(call: ToolCall) -> list[str]:

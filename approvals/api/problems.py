@@ -47,8 +47,12 @@ def invalid(*errors: Problem, code: str = "invalid") -> ApiProblem:
 def response(problem: ApiProblem) -> HttpResponse:
     """The answer's bytes; `type` is a relative reference into `docs/api.md`."""
     body: dict[str, Any] = {
-        "type": f"/problems/{problem.code}", "title": HTTPStatus(problem.status).phrase, "status": problem.status,
-        "detail": problem.detail, "code": problem.code, **problem.more,
+        "type": f"/problems/{problem.code}",
+        "title": HTTPStatus(problem.status).phrase,
+        "status": problem.status,
+        "detail": problem.detail,
+        "code": problem.code,
+        **problem.more,
     }
     if problem.errors:
         body["errors"] = [{"pointer": found.pointer, "message": found.message} for found in problem.errors]
@@ -90,6 +94,7 @@ def install(api: NinjaAPI, more: Mapping[type[Exception], Any] | None = None) ->
         **(more or {}),
     }
     for kind, make in makers.items():
+
         def handle(request: HttpRequest, error: Exception, make: Any = make) -> HttpResponse:
             return response(make(error))
 

@@ -40,7 +40,7 @@ def task(found: Task, *, asking: User, now: datetime) -> dict[str, Any]:
         "state": found.state_at(now), "blocked": found.case.blocked or None,
         "endedBecause": found.case.ended_because or None,
         "claimedBy": found.claimed_by.username if found.claimed_by else None,
-        "verdicts": list(verdicts), "whyNot": {word: str(why) for word, why in why_not.items()}, "canEdit": bool(can_edit),
+        "verdicts": verdicts, "whyNot": why_not, "canEdit": can_edit,
         "shownDigest": found.shown_digest, "flags": slugs(found.flags),
         "decision": decision(found.live[0], shown.proposal) if found.live else None,  # type: ignore[attr-defined]
         "evidence": None if found.results is None else {"results": jsontext.loads(found.results)},

@@ -21,7 +21,9 @@ router = Router(tags=["trail"])
 FILTERS = ("actor", "verb", "agent", "thread", "since", "until", "q")
 
 
-@router.get("cases/{code}/trail", response={200: schema.Entries, **schema.READ}, summary="The trail of a case, oldest first")
+@router.get(
+    "cases/{code}/trail", response={200: schema.Entries, **schema.READ}, summary="The trail of a case, oldest first"
+)
 def case_trail(request: HttpRequest, code: str, limit: paging.Limit = paging.PAGE, cursor: str = "") -> HttpResponse:
     paging.only(request, ())
     case = permissions.visible_cases(person(request)).filter(code=code).first()

@@ -83,7 +83,8 @@ def test_a_case_of_another_queue_does_not_exist(charlie, case):
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("resolve-doubt", {"action": "resend", "reason": "why"}), ("close-expired", {"action": "abandon", "reason": "why"}),
+        ("resolve-doubt", {"action": "resend", "reason": "why"}),
+        ("close-expired", {"action": "abandon", "reason": "why"}),
         ("accept-deviation", {"reason": "why"}), ("rebind", {"reason": "why"}), ("abandon", {"reason": "why"}),
     ],
 )  # fmt: skip
@@ -101,7 +102,9 @@ def test_a_way_out_needs_a_known_action_and_a_reason(olga, case, run, body):
 
 def test_an_operator_marks_a_doubtful_delivery_done(olga, case, run):
     rows.attempt(rows.seal(case, run))
-    answer = Program(olga).post(f"cases/{case.code}/resolve-doubt", {"action": "mark_done", "reason": "seen in the log"})
+    answer = Program(olga).post(
+        f"cases/{case.code}/resolve-doubt", {"action": "mark_done", "reason": "seen in the log"}
+    )
     assert answer.status_code == 200, answer.content
     assert (answer.json()["state"], answer.json()["delivery"]["state"]) == ("delivered", "marked_done")
 
@@ -114,7 +117,9 @@ def test_what_is_not_in_doubt_cannot_be_settled(olga, case):
 def test_incidents_are_listed_filtered_and_closed_once(olga, case, run):
     found = rows.incident(case, run)
     program = Program(olga)
-    assert [row["id"] for row in program.get("incidents", state="open", kind="ran_twice").json()["incidents"]] == [found.pk]
+    assert [row["id"] for row in program.get("incidents", state="open", kind="ran_twice").json()["incidents"]] == [
+        found.pk
+    ]
     assert set(program.get("incidents").json()["incidents"][0]) == members(schema.Incident)
     closed = program.post(f"incidents/{found.pk}/close", {"reason": "refunded"})
     assert (closed.json()["closedBy"], closed.json()["reason"]) == ("olga", "refunded")

@@ -66,7 +66,11 @@ def test_what_is_no_input_is_422(alice, agent, text):
 
 
 def test_who_may_start_runs(carol, adam, charlie, agent):
-    assert [Program(who).post("agents/payer/runs", "{}").status_code for who in (carol, adam, charlie)] == [403, 403, 404]
+    assert [Program(who).post("agents/payer/runs", "{}").status_code for who in (carol, adam, charlie)] == [
+        403,
+        403,
+        404,
+    ]
 
 
 def test_runs_are_listed_newest_first_without_those_never_sent(alice, agent):

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from approvals import tokens
 from approvals.models import Decision, StoredAnswer
-from tests.people import new_task, person, question_kit, asked
 from approvals.models.people import Role
+from tests.people import asked, new_task, person, question_kit
 from tests.programs import Program
 
 
@@ -56,7 +56,9 @@ def test_a_body_that_does_not_fit_is_422_with_pointers(alice, task, members, poi
     assert not Decision.objects.exists()
 
 
-@pytest.mark.parametrize("text", [b'{"verdict": "appro', b"[]", b"\xff", b'{"verdict":"approved","verdict":"rejected"}', b""])
+@pytest.mark.parametrize(
+    "text", [b'{"verdict": "appro', b"[]", b"\xff", b'{"verdict":"approved","verdict":"rejected"}', b""]
+)
 def test_what_is_no_object_is_422_and_decides_nothing(alice, task, text):
     assert Program(alice).post(f"tasks/{task.code}/decision", text).status_code == 422
     assert not Decision.objects.exists()

@@ -81,7 +81,16 @@ def test_expired_is_a_state_of_its_own(alice, open_case):
 
 
 @pytest.mark.parametrize(
-    "query", [{"state": "odd"}, {"limit": 0}, {"limit": 201}, {"limit": "x"}, {"cursor": "???"}, {"cursor": "W10"}, {"sate": "open"}]
+    "query",
+    [
+        {"state": "odd"},
+        {"limit": 0},
+        {"limit": 201},
+        {"limit": "x"},
+        {"cursor": "???"},
+        {"cursor": "W10"},
+        {"sate": "open"},
+    ],
 )
 def test_a_bad_query_is_400_and_says_why(alice, query):
     answer = Program(alice).get("tasks", **query)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from approvals.api import schema
-from approvals import people
 from django.utils import timezone
+
+from approvals import people
+from approvals.api import schema
 from tests.people import decide, new_task
 from tests.programs import Program
 

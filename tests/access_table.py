@@ -1,0 +1,74 @@
+"""Every address and what each kind of person gets there. A route without a row fails `test_access`.
+
+Columns: nobody signed in · reviewer of the queue · reviewer of another queue · operator · auditor · admin.
+`{…}` stand for what the world of the test holds. API rows are asked with the person's token, pages with a session.
+"""
+
+from __future__ import annotations
+
+EVERYBODY = "200 200 200 200 200 200"
+SIGNED_IN = "302 200 200 200 200 200"
+PERSONS = "401 200 200 200 200 200"
+TOKEN_SEES = "401 200 404 200 200 200"
+PAGE_SEES = "302 200 404 200 200 200"
+OPERATORS = "401 403 404 409 403 403"  # 409: theirs to do, but not where the world's case is
+CLOSED = "404 404 404 404 404 404"
+
+API = {
+    "GET api/v1/": CLOSED,
+    "GET api/v1/openapi.json": EVERYBODY,
+    "GET api/v1/tasks": PERSONS,
+    "GET api/v1/tasks/<code>": TOKEN_SEES,
+    "POST api/v1/tasks/<code>/claim": "401 200 404 403 403 403",
+    "POST api/v1/tasks/<code>/release": "401 409 404 409 409 409",  # there is nothing of theirs to give back
+    "POST api/v1/tasks/<code>/decision": "401 200 404 403 403 403",
+    "GET api/v1/audit": PERSONS,
+    "GET api/v1/cases/<code>": TOKEN_SEES,
+    "GET api/v1/cases/<code>/trail": TOKEN_SEES,
+    "POST api/v1/cases/<code>/recall": "401 409 404 409 409 409",
+    "POST api/v1/cases/<code>/resolve-doubt": OPERATORS,
+    "POST api/v1/cases/<code>/close-expired": OPERATORS,
+    "POST api/v1/cases/<code>/accept-deviation": OPERATORS,
+    "POST api/v1/cases/<code>/rebind": OPERATORS,
+    "POST api/v1/cases/<code>/abandon": "401 403 404 200 403 403",
+    "POST api/v1/agents/<slug>/runs": "401 202 404 202 403 403",
+    "GET api/v1/runs": PERSONS,
+    "GET api/v1/runs/stream": TOKEN_SEES,
+    "GET api/v1/runs/<opaque:run_id>/stream": TOKEN_SEES,
+    "GET api/v1/incidents": PERSONS,
+    "POST api/v1/incidents/<int:number>/close": "401 403 404 200 403 403",
+    "GET metrics": "401 403 403 200 200 200",
+}
+PAGES = {
+    "GET agents/": SIGNED_IN,
+    "GET agents/<slug:slug>/": PAGE_SEES,
+    "POST agents/<slug:slug>/start/": "302 302 404 302 403 403",
+    "GET agents/<slug:slug>/runs/": PAGE_SEES,
+    "GET agents/<slug:slug>/runs/stream/": PAGE_SEES,
+    "GET agents/<slug:slug>/runs/input/": PAGE_SEES,
+    "GET cases/<slug:code>/delivery/": PAGE_SEES,
+    "POST cases/<slug:code>/delivery/settle/": "302 403 404 302 403 403",
+    "GET cases/<slug:code>/runs/": PAGE_SEES,
+    "GET deliveries/": SIGNED_IN,
+    "GET healthz": EVERYBODY,
+    "GET readyz": EVERYBODY,
+    "POST i18n/setlang/": "302 302 302 302 302 302",
+}
+QUERIES = {
+    "GET api/v1/runs/stream": "agent=payer&run=run-1",
+    "GET api/v1/runs/<opaque:run_id>/stream": "agent=payer",
+    "GET agents/<slug:slug>/runs/": "run=run-1",
+    "GET agents/<slug:slug>/runs/stream/": "run=run-1",
+    "GET agents/<slug:slug>/runs/input/": "run=run-1",
+}
+BODIES = {
+    "POST api/v1/tasks/<code>/decision": {"verdict": "approved", "shownDigest": "{digest}"},
+    "POST api/v1/cases/<code>/resolve-doubt": {"action": "resend", "reason": "why"},
+    "POST api/v1/cases/<code>/close-expired": {"action": "abandon", "reason": "why"},
+    "POST api/v1/cases/<code>/accept-deviation": {"reason": "why"},
+    "POST api/v1/cases/<code>/rebind": {"reason": "why"},
+    "POST api/v1/cases/<code>/abandon": {"reason": "why"},
+    "POST api/v1/incidents/<int:number>/close": {"reason": "why"},
+    "POST agents/<slug:slug>/start/": {"message": "hello"},
+    "POST cases/<slug:code>/delivery/settle/": {"action": "abandon", "reason": "why"},
+}
