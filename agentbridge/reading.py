@@ -122,7 +122,7 @@ class Reader:
             self._say(self._frame(frame))
 
     def _frame(self, frame: sse.Frame) -> list[Fact]:
-        parsed = parse_event(frame.data, reasoning_id=f"thinking-{self._thinking}")
+        parsed = parse_event(frame.data, reasoning_id=f"thinking-{self.run_id}-{self._thinking}")
         if not frame.terminated:
             self._loose(Note("A.3", "info", "", "The last frame was not terminated by a blank line."))
         if frame.bad_utf8:
