@@ -33,7 +33,7 @@ def sees_all(user: Visitor) -> bool:
 def visible_queues(user: Visitor) -> list[Queue]:
     if sees_all(user):
         return list(Queue.objects.order_by("name"))
-    return list(user.queues.order_by("name")) if _reviews(user) else []
+    return user.own_queues if _reviews(user) else []
 
 
 def visible_tasks(user: Visitor) -> TaskQuerySet:

@@ -41,9 +41,14 @@ class User(AbstractUser):
         return next((role for role in Role if role in groups), None)
 
     @cached_property
+    def own_queues(self) -> list[Queue]:
+        """By name. Read once per object."""
+        return list(self.queues.order_by("name"))
+
+    @property
     def queue_ids(self) -> list[int]:
-        """Read once per object: a list of numbers keeps the plan of the queue page on its index."""
-        return list(self.queues.values_list("pk", flat=True))
+        """A list of numbers keeps the plan of the queue page on its index."""
+        return [queue.pk for queue in self.own_queues]
 
 
 class Queue(models.Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -151,3 +152,28 @@ def state(name: str) -> SafeString:
     """A state of a task or case as icon and word."""
     look = states.look(name)
     return format_html('<span class="tag {}">{} {}</span>', look.tone, icon(look.icon), look.word)
+
+
+@register.filter
+def state_word(name: str) -> str:
+    return str(states.look(name).word)
+
+
+@register.filter
+def flag_word(flag: Mapping[str, str]) -> str:
+    """A flag in a few words for a row; the case page says the whole sentence."""
+    return flag["slug"].replace("-", " ")
+
+
+@register.filter
+def since(at: datetime | None, moment: datetime) -> str:
+    """How long ago, in whole minutes."""
+    seconds = int((moment - at).total_seconds()) if at else 0
+    return remaining.words(seconds) if seconds >= 60 else _("just now")
+
+
+@register.filter
+def headline_parts(headline: str) -> list[dict[str, str]]:
+    """The values of a row with their names, as `approvals.headlines` wrote them."""
+    parts = (part.partition(": ") for part in headline.split(" · "))
+    return [{"name": name, "value": value} if colon else {"name": "", "value": name} for name, colon, value in parts]

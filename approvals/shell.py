@@ -1,0 +1,24 @@
+"""What the frame of every page shows: where one is, who one is, how much is open. A context processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+
+from approvals import permissions, waiting
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Lazy: fragments and pages that count for themselves pay no query."""
+    now = timezone.now()
+    user = getattr(request, "user", None)
+    role = permissions.role_of(user) if user is not None and user.is_authenticated else None
+    return {
+        "now": now,
+        "section": request.path.strip("/").partition("/")[0],
+        "role": role.label if role else "",
+        "open_count": SimpleLazyObject(lambda: waiting.count(user, now=now)) if role else None,
+    }
