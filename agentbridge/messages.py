@@ -92,7 +92,8 @@ def calls_of(message: dict[str, Any]) -> list[tuple[str, str, str]]:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             words = (call.get("id"), function.get("name"), function.get("arguments"))
-            found.append(tuple(word if type(word) is str else "" for word in words))
+            id_, name, arguments = (word if type(word) is str else "" for word in words)
+            found.append((id_, name, arguments))
     return found
 
 

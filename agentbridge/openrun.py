@@ -116,6 +116,9 @@ class OpenRun:
         if "subagentRunId" in event.body:
             self._same_owner(event, owner)
 
+    def _changed(self, call: CallView | None) -> Fact | None:
+        return None if call is None else CallChanged(self.view, call)
+
     def call_start(self, event: Event) -> Fact | None:
         body = event.body
         call = self.calls.start(
@@ -127,21 +130,21 @@ class OpenRun:
             members=self._members(event),
         )
         self._call_metadata(event)
-        return call and CallChanged(self.view, call)
+        return self._changed(call)
 
     def call_args(self, event: Event) -> Fact | None:
         call = self.calls.args(event.body["toolCallId"], event.body["delta"])
         if "metadata" in event.body or "subagentRunId" in event.body:
             self._call_metadata(event)
             self._same_owner(event, self.view.calls[event.body["toolCallId"]].subagent_run_id)
-        return call and CallChanged(self.view, call)
+        return self._changed(call)
 
     def call_end(self, event: Event) -> Fact | None:
         call = self.calls.end(event.body["toolCallId"])
         self._call_metadata(event)
         if call is not None:
             self._same_owner(event, call.subagent_run_id)
-        return call and CallChanged(self.view, call)
+        return self._changed(call)
 
     def _call_metadata(self, event: Event) -> None:
         call = self.view.calls.get(event.body["toolCallId"])
@@ -188,11 +191,8 @@ class OpenRun:
             self.notes.add("C-20", "error", problem, "/messages")
 
     def encrypted(self, event: Event) -> None:
-        members = {
-            name: jsontext.dumps(event.body[name])
-            for name in ("encryptedValue", "encryptedValueType")
-            if name in event.body
-        }
+        names = ("encryptedValue", "encryptedValueType")
+        members: Texts = {name: jsontext.dumps(event.body[name]) for name in names if name in event.body}
         if not self.history.encrypted(event.body["subtype"], event.body["entityId"], members):
             self.notes.add("C-24", "warning", "An encrypted value for nothing that is known.", "/entityId")
 

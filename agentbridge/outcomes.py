@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,8 +93,8 @@ def read_interrupts(text: str | None, warn: Warn) -> list[InterruptView]:
     if not items:
         raise Unreadable(f"An interrupt outcome without a list of interrupts: {excerpt(text or 'absent')}")
     found = [_interrupt(position, raw, warn) for position, raw in enumerate(items)]
-    ids = [interrupt.id for interrupt in found if interrupt.id is not None]
-    for id_ in dict.fromkeys(id_ for id_ in ids if ids.count(id_) > 1):
+    ids = Counter(interrupt.id for interrupt in found if interrupt.id is not None)
+    for id_ in [id_ for id_, count in ids.items() if count > 1]:
         warn("C-34", "warning", f"Several interrupts share the id “{excerpt(id_)}”: one answer goes out.", "/outcome")
     return found
 

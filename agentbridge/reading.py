@@ -169,7 +169,7 @@ class Reader:
             self._ours, view.input = run, self.run_input
         for run.notes.place, run.notes.kind, note in self._early:
             run.notes.take(note)
-        self._early = []
+        self._early.clear()
         self.runs.append(view)
         return run
 
@@ -252,21 +252,19 @@ class Reader:
             run.notes.add("C-9", "warning", f"{event.type} comes after the end of the run and has no effect.")
             return []
         self._errored = True
-        message, code = event.body.get("message", ""), event.body.get("code")
-        run.view.late_error = message
+        run.view.late_error = message = event.body.get("message", "")
         run.notes.add("C-12", "error", f"After its end the run reports an error: {excerpt(message)}")
-        return [LateError(run.view, message, code)]
+        return [LateError(run.view, message, event.body.get("code"))]
 
     def _reject(self, run: OpenRun, rule: str, text: str) -> list[Fact]:
         """We refuse the stream from here on; runs that ended before keep their end (H-6)."""
         self._rejected = True
         run.view.rejected = text
         run.notes.add(rule, "error", f"The stream is rejected: {text}")
-        facts: list[Fact] = []
-        if not run.view.ended:
-            facts += run.finish(quiet=True)
-            run.view.status = "rejected"
-        return [*facts, Rejected(run.view, rule, text)]
+        if run.view.ended:
+            return [Rejected(run.view, rule, text)]
+        run.view.status = "rejected"
+        return [*run.finish(quiet=True), Rejected(run.view, rule, text)]
 
     def _quarantine(self, run: OpenRun, event: Event) -> list[Fact]:
         """After a rejection interrupts are only listed (C-29a)."""
