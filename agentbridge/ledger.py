@@ -16,7 +16,8 @@ NOT_RUN = ("A", "B", "C")  # classes after which the agent did nothing with the 
 UNDER_WAY = (DeliveryState.READY, DeliveryState.LEASED, DeliveryState.ARMED, DeliveryState.ACCEPTED)
 DONE = (DeliveryState.FINISHED, DeliveryState.INTERRUPTED_AGAIN, DeliveryState.MARKED_DONE)
 OTHERWISE = tuple(state for state in FINAL if state not in DONE)
-GIVEN = (DeliveryState.ARMED, DeliveryState.ACCEPTED)  # nobody can give up what is leaving or running
+# Nobody can give up what is leaving, running or over; only a set that expired unsent may still be replaced.
+SETTLED = (DeliveryState.ARMED, DeliveryState.ACCEPTED, *DONE, DeliveryState.ABANDONED)
 
 
 def current(case: Case) -> Resume | None:
@@ -48,7 +49,7 @@ def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool 
     if resume is not None and resume.state in WAITING:
         not_run = resume.answer_class in NOT_RUN
         offered = {"mark_done": not not_run, "resend": not moved_on, "answer_again": not_run, "abandon": True}
-    elif case.state in (State.DELIVERED, State.WITHDRAWN) or (resume is not None and resume.state in GIVEN):
+    elif case.state in (State.DELIVERED, State.WITHDRAWN) or (resume is not None and resume.state in SETTLED):
         offered = {}
     else:
         rebind = resume is not None and resume.url_version != resume.agent.url_version

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -18,6 +18,7 @@ from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows
 from approvals import permissions
 from approvals.models import Case, State, User
+from approvals.models.cases import CaseQuerySet
 
 PAGE = 50
 COUNTED = 1_000  # beyond this a count says "1,000+"
@@ -35,9 +36,11 @@ def delivery_list(request: HttpRequest) -> HttpResponse:
     view = view if view in VIEWS else "all"
     agent = request.GET.get("agent", "")
     names = dict(visibility.agents(user).values_list("slug", "name"))
-    told: dict[str, Any] = {"names": names, "may_act": permissions.may_operate(user) is None, "now": now}
-    waiting = waiting_rows(user, agent, **told) if view in ("all", "waiting") else []
-    others, older = other_rows(request, view, agent, **told) if view != "waiting" else ([], None)
+    may_act, waiting, others, older = permissions.may_operate(user) is None, [], [], None
+    if view in ("all", "waiting"):
+        waiting = waiting_rows(user, agent, names=names, may_act=may_act, now=now)
+    if view != "waiting":
+        others, older = other_rows(request, view, agent, names=names, now=now)
     return render(request, "agentbridge/delivery_list.html", {
         "view": view, "agent": agent, "names": names, "waiting": waiting, "others": others, "older": older,
         "counts": counts(user, agent, now),
@@ -50,7 +53,7 @@ def resumes(user: User, agent: str) -> QuerySet[Resume]:
     return found.select_related("case", "agent").prefetch_related("case__tasks", "attempts__thread__agent")
 
 
-def cases(user: User, agent: str) -> QuerySet[Case]:
+def cases(user: User, agent: str) -> CaseQuerySet:
     found = permissions.visible_cases(user)
     found = found.filter(agent=agent) if agent else found
     return found.prefetch_related("tasks", "resumes")
@@ -59,21 +62,39 @@ def cases(user: User, agent: str) -> QuerySet[Case]:
 def waiting_rows(user: User, agent: str, *, now: datetime, **told: Any) -> list[rows.DeliveryRow]:
     """Deliveries that wait for a person, then cases that go nowhere without one; the longest waiting first."""
     doubts = resumes(user, agent).filter(state__in=WAITING).order_by("changed_at", "pk")[:PAGE]
-    found = [rows.of_case(row.case, resume=row, now=now, moved_on=settling.moved_on(row), **told) for row in doubts]
-    stuck = ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING).order_by("pk")[:PAGE]
+    found = [
+        rows.of_case(row.case, resume=row, now=now, moved_on=settling.moved_on(row), **told) for row in doubts
+    ]  # fmt: skip
+    stuck = stuck_cases(user, agent, now).order_by("pk")[:PAGE]
     return found + [rows.of_case(case, resume=ledger.current(case), now=now, **told) for case in stuck]
 
 
-def other_rows(request: HttpRequest, view: str, agent: str, **told: Any) -> tuple[list[rows.DeliveryRow], int | None]:
+def stuck_cases(user: User, agent: str, now: datetime) -> QuerySet[Case]:
+    return ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING)
+
+
+def moving(user: User, agent: str, now: datetime) -> QuerySet[Resume]:
+    """Sealed, and waiting for nobody: a case stands in one part of the page only."""
+    stuck = ledger.stuck(Case.objects.all(), now).values("pk")
+    return resumes(user, agent).exclude(state__in=WAITING).exclude(case__in=stuck)
+
+
+def unsealed_cases(user: User, agent: str, now: datetime) -> QuerySet[Case]:
+    """Settled, and still ours: held, or ready for the worker."""
+    return cases(user, agent).unexpired(now).filter(state=State.SETTLED, taken_at=None, blocked="")
+
+
+def other_rows(
+    request: HttpRequest, view: str, agent: str, *, now: datetime, names: dict[str, str]
+) -> tuple[list[rows.DeliveryRow], int | None]:
     """What is settled but not sealed (first page only), then sealed deliveries, the newest first."""
     found: list[rows.DeliveryRow] = []
+    told: dict[str, Any] = {"names": names, "now": now, "may_act": False}
     before = request.GET.get("before", "")
     if not before and view in ("all", "under_way"):
-        unsealed = (
-            cases(request.user, agent).unexpired(told["now"]).filter(state=State.SETTLED, taken_at=None, blocked="")
-        )
-        found = [rows.of_case(case, resume=None, **told) for case in unsealed.order_by("-settled_at", "-pk")[:PAGE]]
-    sealed = resumes(request.user, agent).exclude(state__in=WAITING)
+        unsealed = unsealed_cases(request.user, agent, now).order_by("-settled_at", "-pk")
+        found = [rows.of_case(case, resume=None, **told) for case in unsealed[:PAGE]]
+    sealed = moving(request.user, agent, now)
     if VIEWS[view]:
         sealed = sealed.filter(state__in=VIEWS[view])
     if before.isascii() and before.isdecimal() and len(before) < 19:
@@ -85,11 +106,13 @@ def other_rows(request: HttpRequest, view: str, agent: str, **told: Any) -> tupl
 
 def counts(user: User, agent: str, now: datetime) -> dict[str, str]:
     """How many in each view, counted no further than a person reads."""
-    found = {}
-    for view, states in VIEWS.items():
-        rows_of = resumes(user, agent).filter(Q(state__in=states) if states else Q())
-        number = rows_of.order_by()[: COUNTED + 1].count()
-        if view == "waiting":
-            number += ledger.stuck(cases(user, agent), now).exclude(resumes__state__in=WAITING)[: COUNTED + 1].count()
-        found[view] = f"{COUNTED:,}+" if number > COUNTED else str(number)
-    return found
+    sealed = moving(user, agent, now)
+    number = {view: capped(sealed.filter(state__in=states)) for view, states in VIEWS.items() if states}
+    number["waiting"] = capped(resumes(user, agent).filter(state__in=WAITING)) + capped(stuck_cases(user, agent, now))
+    number["under_way"] += capped(unsealed_cases(user, agent, now))
+    number["all"] = sum(number.values())
+    return {view: f"{COUNTED:,}+" if found > COUNTED else str(found) for view, found in number.items()}
+
+
+def capped(found: QuerySet[Any]) -> int:
+    return found.order_by()[: COUNTED + 1].count()
