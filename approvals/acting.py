@@ -37,14 +37,21 @@ def by(*auth: str, session: str | None = None) -> Iterator[None]:
         _means.reset(before)
 
 
+@contextmanager
+def in_session(request: HttpRequest) -> Iterator[None]:
+    """Deeds inside were done by whoever signed in to this request's session with a password."""
+    key = request.session.session_key or ""
+    with by("pwd", session=hashlib.sha256(key.encode()).hexdigest()):
+        yield
+
+
 def remember_sign_in(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware, after the authentication's: says that a signed-in person came with a password and a session."""
+    """Middleware, after the session's."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        key = request.session.session_key
-        if key is None:
+        if request.session.session_key is None:
             return get_response(request)
-        with by("pwd", session=hashlib.sha256(key.encode()).hexdigest()):
+        with in_session(request):
             return get_response(request)
 
     return middleware

@@ -9,7 +9,7 @@ from django.utils import timezone
 from approvals import chain, intake, reviewing, verification
 from approvals.models import AuditEntry
 from tests.emptying import guards_off
-from tests.people import decide, shown
+from tests.people import decide, in_seconds, shown
 
 
 @pytest.fixture
@@ -148,6 +148,25 @@ def test_state_that_no_verb_makes_is_noticed(story):
     story.case.tasks.filter(pk=story.pk).update(state="open")
 
     assert verification.verify().status == verification.TAMPERED
+
+
+def test_answer_that_nobody_gave_is_noticed(story):
+    """Settled by hand, without a decision."""
+    reviewing.withdraw(story.case, because="superseded", now=timezone.now())
+    assert verification.verify().status == verification.GOOD
+
+    story.decisions.live().update(voided_at=timezone.now())
+    type(story.case).objects.update(state="settled", ended_because="")
+    story.case.tasks.update(state="settled")
+    assert "is settled without a decision." in " ".join(f.sentence for f in verification.verify().findings)
+
+
+def test_expired_case_that_an_operator_closed_is_good(alice, olga, open_case):
+    case = open_case(2, deadline=in_seconds(60))
+    decide(case.tasks.get(position=0), alice)
+    reviewing.take_expired(case, by=olga, reason="the agent waits", now=in_seconds(60))
+
+    assert verification.verify().findings == []
 
 
 def test_dropped_guard_is_noticed(story):

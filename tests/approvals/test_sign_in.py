@@ -1,0 +1,68 @@
+"""Signing in is in the trail; guessing is slow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+
+from approvals import people
+from approvals.models import AuditEntry
+from approvals.models.people import Role
+from tests.people import PASSWORD, in_seconds
+
+
+@pytest.fixture(autouse=True)
+def nobody_tried_yet():
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def sign_in(client, name, password=PASSWORD):
+    return client.post(reverse("login"), {"username": name, "password": password})
+
+
+def test_who_signs_in_is_in_the_trail(client, alice):
+    assert sign_in(client, "alice").status_code == 302
+
+    entry = AuditEntry.objects.get(verb="login.ok")
+    assert entry.actor == alice
+    assert json.loads(entry.body)["actor"]["session"] is not None
+
+
+def test_deeds_of_a_session_say_how_the_person_came(client, alice, task):
+    sign_in(client, "alice")
+    client.post(reverse("task-claim", args=[task.code]))
+
+    actor = json.loads(AuditEntry.objects.get(verb="task.claimed").body)["actor"]
+    assert actor["auth"] == ["pwd"]
+    assert len(actor["session"]) == 64
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("alice", "as alice"), ("s3cret pass", "with an unknown name")])
+def test_failure_is_in_the_trail_without_what_was_typed(client, alice, name, sentence):
+    assert sign_in(client, name, "wrong").status_code == 200
+
+    entry = AuditEntry.objects.get(verb="login.failed")
+    assert sentence in entry.sentence
+    assert "s3cret" not in entry.sentence + entry.data
+    assert entry.actor is None
+
+
+def test_service_person_cannot_sign_in(client, db):
+    people.set_user("robot", role=Role.REVIEWER, service=True, now=in_seconds(0))
+
+    assert sign_in(client, "robot").status_code == 200
+    assert AuditEntry.objects.filter(verb="login.failed").exists()
+
+
+def test_guessing_is_slowed_down_for_the_guessed_name_only(client, alice, bob):
+    answers = [sign_in(client, "alice", f"guess {number}").status_code for number in range(11)]
+
+    assert answers == [200] * 10 + [429]
+    assert sign_in(client, "alice").status_code == 429
+    assert AuditEntry.objects.filter(verb="login.failed").count() == 10
+    assert sign_in(client, "bob").status_code == 302
