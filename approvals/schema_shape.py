@@ -75,7 +75,7 @@ def _merge(into: dict[str, Any], part: dict[str, Any]) -> None:
     for keyword, value in part.items():
         known = into.get(keyword)
         if isinstance(known, dict) and isinstance(value, dict) and keyword in ("properties", "$defs", "definitions"):
-            into[keyword] = {**value, **known}
+            into[keyword] = known | {name: inner for name, inner in value.items() if name not in known}
         elif isinstance(known, list) and isinstance(value, list) and keyword == "required":
             into[keyword] = known + [name for name in value if name not in known]
         elif keyword not in into:

@@ -14,9 +14,23 @@ from django.utils.translation import gettext as _
 
 from approvals import jsontext, schema_check, schema_worker
 from approvals.schema_check import Failure, Limits
-from approvals.schema_shape import members, resolve
+from approvals.schema_keywords import comparable
+from approvals.schema_shape import local, members, resolve
 
-__all__ = ["Problem", "UnusableSchema", "limits", "members", "problems", "resolve", "sentence", "usable"]
+__all__ = [
+    "Problem",
+    "UnusableSchema",
+    "equal",
+    "holds",
+    "limits",
+    "local",
+    "members",
+    "part",
+    "problems",
+    "resolve",
+    "sentence",
+    "usable",
+]
 
 CHEAP_BYTES = 8 * 1024
 CHEAP_PRODUCT = 20_000_000  # schema bytes × value bytes that are checked here and now
@@ -75,6 +89,26 @@ def usable(schema_text: str) -> str | None:
     except UnusableSchema as unusable:
         return str(unusable)
     return None
+
+
+def equal(one: str, other: str) -> bool:
+    """Equal as JSON Schema has it: numbers by their value, `true` apart from `1`."""
+    values = [jsontext.plain(jsontext.loads(text)) for text in (one, other)]
+    return bool(comparable(values[0]) == comparable(values[1]))
+
+
+def part(root: dict[str, Any], node: Any) -> str:
+    """A part of a schema as a schema of its own, with the definitions that it may refer to."""
+    shared = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
+    return jsontext.dumps({**shared, **node} if isinstance(node, dict) else node)
+
+
+def holds(root: dict[str, Any], condition: Any, value_text: str) -> bool:
+    """Whether a value fits a part of a schema; where that cannot be said, it does."""
+    try:
+        return not problems(part(root, condition), value_text)
+    except UnusableSchema:
+        return True
 
 
 def is_cheap(schema: Any, schema_bytes: int, value_bytes: int) -> bool:

@@ -174,6 +174,5 @@ class _Approval:
             inner = self.members["editedArgs"]
         else:
             inner = {"type": "object", "properties": {name: self.members[name] for name in self.arguments}}
-        shared = {name: self.root[name] for name in ("$schema", "$defs", "definitions") if name in self.root}
-        text = jsontext.dumps({**shared, **inner})
+        text = schemas.part(self.root, inner)
         return text if schemas.usable(text) is None else None

@@ -1,0 +1,160 @@
+"""Which control a place gets, from its schema and from the value that is there. Pure.
+
+Nothing is coerced: where value and schema disagree, or the schema leaves it open, the place is a box of raw JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals import jsontext, schemas
+from approvals.forms import texts
+from approvals.jsontext import Document, Node
+
+Schema = dict[str, Any]
+TYPES = {"true": "boolean", "false": "boolean"}  # of a node's kind; the others are called as in JSON Schema
+HINTS = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties", "if"),
+    "array": ("items", "prefixItems", "minItems", "maxItems", "uniqueItems"),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+SUBSTANCE = {"type", "properties", "const", "enum", "items", "prefixItems", "anyOf", "oneOf", "additionalProperties"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be drawn at one place."""
+
+    kind: str  # text number boolean choice constant object array branches raw
+    node: Schema = field(default_factory=dict)
+    nullable: bool = False
+    choices: tuple[tuple[Any, str], ...] = ()  # value, title
+    branches: tuple[tuple[str, Schema], ...] = ()  # title, schema
+    reason: str = ""  # why it is raw
+
+
+def plan(root: Schema, schema: Any, value: Node | None, document: Document | None) -> Plan:
+    """The plan for a place whose value is a node of `document`, or absent."""
+    node, nullable = _without_null(root, schemas.resolve(root, schema))
+    if value is not None and value.kind == "null" and nullable:
+        value = None
+    found = _constant_or_choice(root, node) or _branching(root, node) or _by_type(node, value)
+    found = replace(found, nullable=nullable)
+    misfit = value is not None and document is not None and _misfit(found, value, document)
+    return replace(found, kind="raw", reason=misfit) if misfit else found
+
+
+def _without_null(root: Schema, node: Schema) -> tuple[Schema, bool]:
+    """The schema without its `null`, and whether it had one beside something else."""
+    kinds = node.get("type")
+    if isinstance(kinds, list) and "null" in kinds and len(kinds) > 1:
+        rest = [kind for kind in kinds if kind != "null"]
+        return {**node, "type": rest[0] if len(rest) == 1 else rest}, True
+    for keyword in ("anyOf", "oneOf"):
+        parts = node.get(keyword)
+        if not isinstance(parts, list):
+            continue
+        branches = [schemas.resolve(root, part) for part in parts]
+        rest = [branch for branch in branches if branch.get("type") != "null" and branch.get("const", ...) is not None]
+        if len(rest) == len(branches) or not rest:
+            continue
+        outer = {name: inner for name, inner in node.items() if name != keyword}
+        if len(rest) == 1:
+            return schemas.resolve(root, {**outer, "allOf": rest}), True
+        return {**outer, keyword: rest}, True
+    return node, False
+
+
+def _constant_or_choice(root: Schema, node: Schema) -> Plan | None:
+    if "const" in node:
+        return Plan("constant", node)
+    if isinstance(node.get("enum"), list):
+        return Plan("choice", node, choices=tuple((value, "") for value in node["enum"]))
+    for keyword in ("oneOf", "anyOf"):
+        branches = [schemas.resolve(root, part) for part in node.get(keyword) or ()]
+        if len(branches) > 1 and all("const" in branch and "properties" not in branch for branch in branches):
+            titled = tuple((branch["const"], str(branch.get("title", ""))) for branch in branches)
+            return Plan("choice", node, choices=titled)
+    return None
+
+
+def _branching(root: Schema, node: Schema) -> Plan | None:
+    for keyword in ("oneOf", "anyOf"):
+        branches = [schemas.resolve(root, part) for part in node.get(keyword) or ()]
+        # Branches that only say what is required (or forbidden) are conditions on one shape, not shapes.
+        if len(branches) < 2 or not all(branch.keys() & SUBSTANCE for branch in branches):
+            continue
+        outer = {name: inner for name, inner in node.items() if name != keyword}
+        merged = [schemas.resolve(root, {**outer, "title": None, "allOf": [branch]}) for branch in branches]
+        return Plan("branches", node, branches=tuple((_title(b), m) for b, m in zip(branches, merged, strict=True)))
+    return None
+
+
+def _title(branch: Schema) -> str:
+    kinds = branch.get("type")
+    return str(branch.get("title") or (kinds if isinstance(kinds, str) else "") or jsontext.dumps(branch)[:40])
+
+
+def _by_type(node: Schema, value: Node | None) -> Plan:
+    kinds = node.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    if value is not None:
+        kind = TYPES.get(value.kind, value.kind)
+    elif len(kinds) == 1 or set(kinds) == {"integer", "number"}:
+        kind = kinds[0]
+    elif kinds:
+        return Plan("raw", node, reason=_("It may be of several types: %s.") % ", ".join(kinds))
+    else:
+        kind = next((name for name, hints in HINTS.items() if node.keys() & set(hints)), "")
+    control = {"string": "text", "integer": "number", "null": "raw", "": "raw"}.get(kind, kind)
+    if control == "array" and value is None and not isinstance(node.get("items"), dict):
+        return Plan("raw", node)
+    return Plan(control if control in ("text", "number", "boolean", "object", "array") else "raw", node)
+
+
+def _misfit(found: Plan, value: Node, document: Document) -> str:
+    """Why the value that is there cannot stand in the control; "" if it can."""
+    if found.kind == "constant" and not jsontext.same(document.source(value), jsontext.dumps(found.node["const"])):
+        return _("The value is not the one that the schema allows.")
+    if found.kind in ("text", "number", "boolean", "object", "array") and not _is_of_type(found.node, value):
+        return _("The value is of another type than the schema asks for.")
+    if value.kind == "string" and found.kind == "text" and texts.is_fragile(value.text):
+        return _("The text holds characters that a browser would not send back.")
+    if value.kind == "object" and any(texts.is_fragile_name(name) for name, _node in value.members):
+        return _("A name holds characters that a browser would not send back.")
+    if value.kind == "object" and len(value.members) != len({name for name, _node in value.members}):
+        return _("A name stands here more than once.")
+    return ""
+
+
+def _is_of_type(node: Schema, value: Node) -> bool:
+    kinds = node.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kind = TYPES.get(value.kind, value.kind)
+    return not kinds or kind in kinds or (kind == "number" and "integer" in kinds)
+
+
+def conditions(root: Schema, schema: Any) -> list[tuple[Any, Schema, Schema]]:
+    """Every `if` of a schema with the members that its `then` and its `else` bring."""
+    found = []
+    todo, seen = [schema], set[int]()
+    while todo:
+        part = todo.pop(0)
+        if not isinstance(part, dict) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part.get("$ref"), str):
+            todo.append(schemas.local(root, part["$ref"]))
+        todo += part["allOf"] if isinstance(part.get("allOf"), list) else []
+        if "if" in part:
+            found.append((part["if"], _members(root, part.get("then")), _members(root, part.get("else"))))
+    return found
+
+
+def _members(root: Schema, schema: Any) -> Schema:
+    named = schemas.resolve(root, schema).get("properties")
+    return {name: inner for name, inner in named.items() if inner is not False} if isinstance(named, dict) else {}

@@ -1,0 +1,226 @@
+"""From a POST back to JSON: what was not touched keeps its bytes, what was typed keeps its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.utils.translation import gettext as _
+
+from approvals import jsontext, schemas
+from approvals.forms import texts
+from approvals.forms.building import build, usable
+from approvals.forms.fields import Field, FieldTree
+from approvals.forms.posted import Names, Posted
+from approvals.schemas import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """What a form says. `text` is None when nothing is there or something could not be read."""
+
+    text: str | None
+    problems: list[Problem] = field(default_factory=list)
+    touched: set[str] = field(default_factory=set)  # pointers of the controls that were changed
+    moved: list[tuple[str, str]] = field(default_factory=list)  # places in `text` and their fields, where they differ
+
+    def place(self, pointer: str) -> str:
+        """The field of a place in `text`: items behind one that was taken out kept their old numbers in the form."""
+        for now, then in reversed(self.moved):
+            if pointer == now or pointer.startswith(now + "/"):
+                return then + pointer[len(now) :]
+        return pointer
+
+
+def read(post: Mapping[str, str], schema_text: str | None, value_text: str | None, *, prefix: str = "v") -> Read:
+    """The JSON text that a POST means, over the value that the form was made from. Checks no schema but its controls'.
+
+    Both ways of writing are there, fields and raw JSON; whichever was changed counts, and changing both is a problem.
+    """
+    tree = build(schema_text, value_text, prefix=prefix, post=post)
+    raw = _raw_change(tree)
+    reader = _Reader(post, prefix, schema_text)
+    touched = {one.pointer for one in tree.root.walk() if not tree.only_raw and reader.is_touched(one)}
+    if raw is not None and touched:
+        both = _("Both the fields and the raw JSON were changed. Change one of them back.")
+        return Read(text=None, problems=[Problem("", both)], touched=touched)
+    if raw is not None:
+        return _from_raw(raw)
+    if value_text is not None and not touched:
+        return Read(text=value_text)
+    if tree.only_raw:
+        return Read(text=value_text)
+    text = reader.value(tree.root, wanted=True)
+    if reader.problems:
+        return Read(text=None, problems=reader.problems, touched=touched)
+    return Read(text=text, touched=touched, moved=reader.moved)
+
+
+def _raw_change(tree: FieldTree) -> str | None:
+    return None if tree.raw_shown == texts.normal(tree.raw_rendered) else tree.raw_shown
+
+
+def _from_raw(raw: str) -> Read:
+    text = raw.strip(" \t\r\n")
+    if not text:
+        return Read(text=None, touched={""})
+    try:
+        jsontext.loads(text)
+    except jsontext.JSONTextError as error:
+        return Read(text=None, problems=[Problem("", _("This is not JSON: %(why)s.") % {"why": error})], touched={""})
+    return Read(text=text, touched={""})
+
+
+class _Reader:
+    """Reads the fields of one tree."""
+
+    def __init__(self, post: Mapping[str, str], prefix: str, schema_text: str | None) -> None:
+        self.posted = Posted(post, Names(prefix))
+        root = usable(schema_text)
+        self.root = root if isinstance(root, dict) else {}
+        self.problems: list[Problem] = []
+        self.moved: list[tuple[str, str]] = []
+
+    def is_touched(self, one: Field) -> bool:
+        """Whether this very control was changed; for an array or map also which of its parts are there."""
+        if one.is_new or one.taken_out:
+            return True
+        return self.state(one) != one.rendered_state or (
+            one.kind not in ("object", "array") and one.shown != one.rendered
+        )
+
+    def any_touched(self, one: Field) -> bool:
+        return any(self.is_touched(inner) for inner in one.walk())
+
+    def state(self, one: Field) -> str:
+        """What is said about the place; typing over a `null` says that it is not null any more."""
+        said = self.posted.about("state", one.pointer)
+        if said is None or (said == one.rendered_state and one.shown != one.rendered):
+            return one.rendered_state if one.shown == one.rendered else ""
+        return said if said in {option.value for option in one.states} else one.rendered_state
+
+    def value(self, one: Field, *, wanted: bool) -> str | None:
+        """The JSON text of a field, or None to leave it out. `wanted`: its parent is there and needs it."""
+        if one.shown == texts.NULL_VALUE and one.nullable:
+            return "null"
+        if not self.any_touched(one):
+            return one.source if one.source is not None else self.untouched(one, wanted)
+        stated = self.state(one)
+        if stated:
+            return {"null": "null", "out": None, "empty": "[]" if one.kind == "array" else '""'}[stated]
+        read = {
+            "text": self.text,
+            "number": self.number,
+            "raw": self.raw,
+            "boolean": self.boolean,
+            "choice": self.choice,
+            "constant": self.constant,
+            "object": self.object,
+            "array": self.array,
+        }
+        return read[one.kind](one)
+
+    def untouched(self, one: Field, wanted: bool) -> str | None:
+        """What was absent stays absent, but for what a parent needs and can only be one thing."""
+        if not wanted:
+            return None
+        if one.kind in ("object", "array", "constant"):
+            return {"object": self.object, "array": self.array, "constant": self.required_constant}[one.kind](one)
+        return '""' if one.kind == "text" and one.is_item else None
+
+    def text(self, one: Field) -> str | None:
+        return jsontext.dumps(one.shown) if one.shown or one.source is not None or one.is_item else None
+
+    def number(self, one: Field) -> str | None:
+        if not one.shown.strip():
+            return self.missing(one)
+        text = texts.number(one.shown)
+        if text is None:
+            self.problems.append(Problem(one.pointer, _("This is not a number as JSON writes it, such as 12 or -0.5.")))
+        return text
+
+    def missing(self, one: Field) -> str | None:
+        """An empty control leaves its member out; an item cannot be left out."""
+        if one.is_item:
+            self.problems.append(Problem(one.pointer, _("Fill this in, or take the item out.")))
+        return None
+
+    def raw(self, one: Field) -> str | None:
+        text = one.shown.strip(" \t\r\n")
+        if not text:
+            return self.missing(one)
+        try:
+            jsontext.loads(text)
+        except jsontext.JSONTextError as error:
+            self.problems.append(Problem(one.pointer, _("This is not JSON: %(why)s.") % {"why": error}))
+        return text
+
+    def boolean(self, one: Field) -> str | None:
+        if one.shown in ("true", "false"):
+            return one.shown
+        if one.shown:
+            self.problems.append(Problem(one.pointer, _("Choose true or false.")))
+        return self.missing(one)
+
+    def choice(self, one: Field) -> str | None:
+        """By number; a program may also post a text that only one of the choices can mean."""
+        values = [jsontext.dumps(value) for value, _title in one.choices]
+        if one.shown == "":
+            return self.missing(one)
+        if one.shown[0] == "#" and one.shown[1:].isascii() and one.shown[1:].isdigit() and len(one.shown) < 8:
+            meant = values[int(one.shown[1:]) :][:1]
+        else:
+            meant = [text for text in values if one.shown in (text, jsontext.loads(text))]
+        if len(meant) != 1:
+            self.problems.append(Problem(one.pointer, _("Choose one of the values.")))
+            return None
+        return meant[0]
+
+    def constant(self, one: Field) -> str | None:
+        if one.required:
+            return one.source if one.source is not None else self.required_constant(one)
+        return self.required_constant(one) if one.shown == "1" else None
+
+    def required_constant(self, one: Field) -> str:
+        return jsontext.dumps(one.schema["const"])
+
+    def object(self, one: Field) -> str:
+        """The object over its old text: changed members in place, new ones behind, those left out gone."""
+        firm = [child for child in one.children if child.conditional is None]
+        text = self.with_members(one, _base(one, "{}"), firm)
+        loose = [child for child in one.children if child.conditional is not None]
+        return self.with_members(one, text, [child for child in loose if self.applies(child, text)])
+
+    def with_members(self, one: Field, text: str, children: list[Field]) -> str:
+        changes: dict[str, str | None] = {}
+        for child in children:
+            # What a given object lacks is not added for anybody; only an object made here gets what it must have.
+            new = self.value(child, wanted=child.required and one.source is None)
+            if new != child.source or child.is_new:
+                changes[jsontext.pointer(child.label)] = new
+        return jsontext.replace(text, changes) if changes else text
+
+    def applies(self, child: Field, text: str) -> bool:
+        """Whether the schema asks for this member, given the others. One that was there before is not dropped."""
+        if child.conditional is None or child.source is not None:
+            return True
+        condition, holds = child.conditional
+        return schemas.holds(self.root, condition, text) is holds
+
+    def array(self, one: Field) -> str:
+        """The array over its old text: items taken out gone, new ones behind."""
+        changes: dict[str, str | None] = {f"/{index}": None for index, _source in one.taken_out}
+        for position, child in enumerate(one.children):
+            new = self.value(child, wanted=True)
+            if new is None:
+                self.missing(child)
+            elif new != child.source or child.is_new:
+                changes[f"/{child.label}"] = new
+            now = one.pointer + f"/{position}"
+            self.moved += [(now, child.pointer)] if now != child.pointer else []
+        return jsontext.replace(_base(one, "[]"), changes) if changes else _base(one, "[]")
+
+
+def _base(one: Field, empty: str) -> str:
+    """The old text of an object or array; an empty one where there was none, or null."""
+    return one.source if one.source is not None and one.source.startswith(empty[0]) else empty

@@ -1,0 +1,58 @@
+"""What survives a trip through an HTML control, and how values are written into one."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from approvals import jsontext
+from approvals.jsontext import Number
+
+NULL_VALUE = "\ue000null"  # posted in a control's place for JSON null; a private character, so that nobody types it
+# NUL, most other controls and lone surrogates do not come back from a browser as they were sent to it.
+_FRAGILE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_UNMISTAKABLE = re.compile(r"[^\s\"'](.{0,78}[^\s\"'])?")
+LONG = 70  # characters from which a text gets several lines
+
+
+def is_fragile(text: str) -> bool:
+    return _FRAGILE.search(text) is not None
+
+
+def is_fragile_name(text: str) -> bool:
+    """Names stand in attributes, where browsers change line ends."""
+    return is_fragile(text) or "\n" in text or "\r" in text
+
+
+def has_lines(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def normal(text: str) -> str:
+    """Browsers post CRLF for every line end: compared and stored with LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def printable(text: str) -> str:
+    """JSON text that can be sent as UTF-8: in a string, the only place for it, a lone surrogate equals its escape."""
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def number(typed: str) -> str | None:
+    """The number as typed, or None if it is none that JSON and common programs can carry."""
+    text = typed.strip()
+    if _NUMBER.fullmatch(text) is None or not math.isfinite(float(text)):
+        return None
+    return text
+
+
+def label(value: Any) -> str:
+    """A value as the text of an option: a string stands bare only if it cannot be taken for anything else."""
+    text = jsontext.dumps(value)
+    if not isinstance(value, str) or isinstance(value, Number):
+        return text
+    plain = _UNMISTAKABLE.fullmatch(value) and not is_fragile(value)
+    return value if plain and value not in ("true", "false", "null") and number(value) is None else text
