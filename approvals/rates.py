@@ -16,14 +16,15 @@ class Bucket:
     size: int
     per_second: float
 
-    def wait(self, who: str, *, seconds: float) -> int:
-        """0 if a take is free (it is taken), else the whole seconds to wait. `seconds` is any steady clock."""
+    def wait(self, who: str, *, seconds: float, take: bool = True) -> int:
+        """0 if a take is free (and take it), else the whole seconds to wait. `seconds` is any steady clock."""
         key = f"rate:{self.name}:{who}"
         left, at = cache.get(key, (float(self.size), seconds))
         left = min(float(self.size), left + (seconds - at) * self.per_second)
         if left < 1:
             return max(1, math.ceil((1 - left) / self.per_second))
-        cache.set(key, (left - 1, seconds), timeout=math.ceil(self.size / self.per_second) + 1)
+        if take:
+            cache.set(key, (left - 1, seconds), timeout=math.ceil(self.size / self.per_second) + 1)
         return 0
 
 
