@@ -188,10 +188,10 @@ PIECES = re.compile(
 )
 
 
-def roots(template: Module) -> int:
-    """Elements at the outermost level of a partial; of the branches of an `if` the fullest counts."""
+def roots(template: Module) -> tuple[int, bool]:
+    """Elements at the outermost level (of the branches of an `if` the fullest counts), and whether one has an id."""
     text = re.sub(r"\{#.*?#\}|<!--.*?-->|\{% comment.*?endcomment %\}", "", template.text, flags=re.DOTALL)
-    depth, count = 0, 0
+    depth, count, named = 0, 0, False
     branches: list[list[int]] = []  # per open `if`: the count before it, and after each branch so far
     for piece in PIECES.finditer(text):
         if piece["branch"] == "if":
@@ -202,13 +202,16 @@ def roots(template: Module) -> int:
         elif piece["end"]:
             depth -= 1
         else:
+            named |= depth == 0 and " id=" in piece["rest"]
             count += depth == 0
             depth += piece["tag"] not in VOID and not piece["rest"].rstrip().endswith("/")
-    return count
+    return count, named
 
 
-def test_a_partial_has_one_root():
-    offenders([f"{p.name}: {roots(p)} roots" for p in source.texts("templates", "_*.html") if roots(p) != 1])
+def test_a_partial_that_can_be_swapped_is_one_element():
+    found = {p.name: roots(p) for p in source.texts("templates", "_*.html")}
+    assert any(named for _count, named in found.values())
+    offenders([f"{name}: {count} roots" for name, (count, named) in found.items() if named and count != 1])
 
 
 def test_vendored_files_are_what_they_were():
