@@ -88,8 +88,8 @@ def _branching(root: Schema, node: Schema) -> Plan | None:
         # Branches that only say what is required (or forbidden) are conditions on one shape, not shapes.
         if len(branches) < 2 or not all(branch.keys() & SUBSTANCE for branch in branches):
             continue
-        outer = {name: inner for name, inner in node.items() if name != keyword}
-        merged = [schemas.resolve(root, {**outer, "title": None, "allOf": [branch]}) for branch in branches]
+        outer = {name: inner for name, inner in node.items() if name not in (keyword, "title")}
+        merged = [schemas.resolve(root, {**outer, "allOf": [branch]}) for branch in branches]
         return Plan("branches", node, branches=tuple((_title(b), m) for b, m in zip(branches, merged, strict=True)))
     return None
 

@@ -177,7 +177,7 @@ class _Reader:
         return meant[0]
 
     def constant(self, one: Field) -> str | None:
-        if one.required:
+        if one.required or one.is_item:
             return one.source if one.source is not None else self.required_constant(one)
         return self.required_constant(one) if one.shown == "1" else None
 
@@ -212,9 +212,7 @@ class _Reader:
         changes: dict[str, str | None] = {f"/{index}": None for index, _source in one.taken_out}
         for position, child in enumerate(one.children):
             new = self.value(child, wanted=True)
-            if new is None:
-                self.missing(child)
-            elif new != child.source or child.is_new:
+            if new is not None and (new != child.source or child.is_new):
                 changes[f"/{child.label}"] = new
             now = one.pointer + f"/{position}"
             self.moved += [(now, child.pointer)] if now != child.pointer else []
