@@ -7,7 +7,9 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from agentbridge.models import Resume
-from agentbridge.models.delivery import FINAL, WAITING, DeliveryState
+from agentbridge.models.delivery import FINAL as FINAL
+from agentbridge.models.delivery import WAITING as WAITING
+from agentbridge.models.delivery import DeliveryState
 from approvals import jsontext
 from approvals.models import Case, State
 

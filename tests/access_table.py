@@ -40,6 +40,12 @@ API = {
     "GET metrics": "401 403 403 200 200 200",
 }
 PAGES = {
+    "GET ": "302 302 302 302 302 302",
+    "GET queue/": SIGNED_IN,
+    "POST tasks/<slug:code>/claim/": "302 302 404 302 302 302",  # a refusal is told on the page they came from
+    "POST tasks/<slug:code>/release/": "302 302 404 302 302 302",
+    "GET accounts/login/": "200 302 302 302 302 302",
+    "POST accounts/logout/": "302 302 302 302 302 302",
     "GET agents/": SIGNED_IN,
     "GET agents/<slug:slug>/": PAGE_SEES,
     "POST agents/<slug:slug>/start/": "302 302 404 302 403 403",

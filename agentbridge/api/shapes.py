@@ -46,7 +46,7 @@ def delivery(found: Case, *, whole: bool, now: datetime) -> dict[str, Any] | Non
 
 def entries(resume: Resume) -> list[Any]:
     """As sent; empty where the agent is answered in `forwardedProps` only."""
-    return list(jsontext.loads(resume.entries.decode("utf-8", "surrogatepass") or "[]"))
+    return list(jsontext.loads(bytes(resume.entries).decode("utf-8", "surrogatepass") or "[]"))
 
 
 def attempt(run: Run) -> dict[str, Any]:

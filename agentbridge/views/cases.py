@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,20 +21,21 @@ from agentbridge.views import rows
 from approvals import permissions, reviewing
 from approvals.models import Case, User
 from approvals.refusals import Invalid, Refused
+from approvals.requests import PersonRequest
 from approvals.schemas import Problem
 
 
 @require_safe
 @login_required
 @vary_on_headers("HX-Request")
-def case_delivery(request: HttpRequest, code: str) -> HttpResponse:
+def case_delivery(request: PersonRequest, code: str) -> HttpResponse:
     return delivery_page(request, find_case(request, code))
 
 
 @require_safe
 @login_required
 @vary_on_headers("HX-Request")
-def case_runs(request: HttpRequest, code: str) -> HttpResponse:
+def case_runs(request: PersonRequest, code: str) -> HttpResponse:
     """The run that asked and every run that carried the answers, oldest first; only those this person may see."""
     case = find_case(request, code)
     asked = Run.objects.filter(interrupts__task__case=case).values("pk")
@@ -46,7 +47,7 @@ def case_runs(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def case_settle(request: HttpRequest, code: str) -> HttpResponse:
+def case_settle(request: PersonRequest, code: str) -> HttpResponse:
     """An operator's way out, with a reason. Back to where they came from, or the delivery with the refusal."""
     case = find_case(request, code)
     action, reason = request.POST.get("action", ""), request.POST.get("reason", "").strip()
@@ -77,7 +78,7 @@ def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> 
         raise Invalid([Problem("/action", _("This cannot be done here."))])
 
 
-def find_case(request: HttpRequest, code: str) -> Case:
+def find_case(request: PersonRequest, code: str) -> Case:
     case = permissions.visible_cases(request.user).prefetch_related("tasks").filter(code=code).first()
     if case is None:
         raise Http404
@@ -85,7 +86,7 @@ def find_case(request: HttpRequest, code: str) -> Case:
 
 
 def delivery_page(
-    request: HttpRequest, case: Case, *, refused: Refused | None = None, reason: str = ""
+    request: PersonRequest, case: Case, *, refused: Refused | None = None, reason: str = ""
 ) -> HttpResponse:
     now, resume = timezone.now(), ledger.current(case)
     shown = (
@@ -104,8 +105,8 @@ def delivery_page(
     return answer(request, "agentbridge/_case_delivery.html", context, status=refused.status if refused else 200)
 
 
-def answer(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+def answer(request: PersonRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """The partial alone for htmx, else inside a page of its own."""
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return render(request, template, context, status=status)
     return render(request, "agentbridge/case_part.html", {**context, "part": template}, status=status)

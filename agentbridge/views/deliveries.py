@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -19,6 +19,7 @@ from agentbridge.views import rows
 from approvals import permissions
 from approvals.models import Case, State, User
 from approvals.models.cases import CaseQuerySet
+from approvals.requests import PersonRequest
 
 PAGE = 50
 COUNTED = 1_000  # beyond this a count says "1,000+"
@@ -29,14 +30,16 @@ VIEWS: dict[str, tuple[str, ...]] = {
 
 @require_safe
 @login_required
-def delivery_list(request: HttpRequest) -> HttpResponse:
+def delivery_list(request: PersonRequest) -> HttpResponse:
     """Filters in the URL: `view`, `agent`, and `before` to go on."""
     user, now = request.user, timezone.now()
     view = request.GET.get("view", "all")
     view = view if view in VIEWS else "all"
     agent = request.GET.get("agent", "")
     names = dict(visibility.agents(user).values_list("slug", "name"))
-    may_act, waiting, others, older = permissions.may_operate(user) is None, [], [], None
+    may_act, older = permissions.may_operate(user) is None, None
+    waiting: list[rows.DeliveryRow] = []
+    others: list[rows.DeliveryRow] = []
     if view in ("all", "waiting"):
         waiting = waiting_rows(user, agent, names=names, may_act=may_act, now=now)
     if view != "waiting":
@@ -85,7 +88,7 @@ def unsealed_cases(user: User, agent: str, now: datetime) -> QuerySet[Case]:
 
 
 def other_rows(
-    request: HttpRequest, view: str, agent: str, *, now: datetime, names: dict[str, str]
+    request: PersonRequest, view: str, agent: str, *, now: datetime, names: dict[str, str]
 ) -> tuple[list[rows.DeliveryRow], int | None]:
     """What is settled but not sealed (first page only), then sealed deliveries, the newest first."""
     found: list[rows.DeliveryRow] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,6 +16,7 @@ from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
 from agentbridge.views import rows
 from approvals import jsontext
+from approvals.requests import PersonRequest
 
 SHOWN = 64 * 1024  # of a stream or an input; the rest is one link away
 LISTED = 200  # warnings and calls on a page
@@ -23,7 +24,7 @@ LISTED = 200  # warnings and calls on a page
 
 @require_safe
 @login_required
-def run_detail(request: HttpRequest, slug: str) -> HttpResponse:
+def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
     """The run of `?run=`; without it, the agent's page lists them all."""
     if "run" not in request.GET:
         return HttpResponseRedirect(reverse("agent-page", args=[slug]))
@@ -33,7 +34,7 @@ def run_detail(request: HttpRequest, slug: str) -> HttpResponse:
     row = rows.of_run(run)
     context: dict[str, Any] = {
         "row": row, "run": run, "agent": run.thread.agent, "stream": text_of(head), "stream_size": size,
-        "stream_cut": size > len(head), "input": text_of(run.input[:SHOWN]), "input_size": len(run.input),
+        "stream_cut": size > len(head), "input": text_of(bytes(run.input[:SHOWN])), "input_size": len(run.input),
         "input_cut": len(run.input) > SHOWN, "warnings": row.warnings[:LISTED],
         "more_warnings": max(0, len(row.warnings) - LISTED), "calls": calls_of(run), "interrupts": interrupts,
     }  # fmt: skip
@@ -42,17 +43,17 @@ def run_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def run_stream(request: HttpRequest, slug: str) -> HttpResponseBase:
+def run_stream(request: PersonRequest, slug: str) -> HttpResponseBase:
     return rawstream.download(find_run(request, slug))
 
 
 @require_safe
 @login_required
-def run_input(request: HttpRequest, slug: str) -> HttpResponseBase:
+def run_input(request: PersonRequest, slug: str) -> HttpResponseBase:
     return rawstream.input_file(find_run(request, slug))
 
 
-def find_run(request: HttpRequest, slug: str) -> Run:
+def find_run(request: PersonRequest, slug: str) -> Run:
     key = key_of(request.GET.get("run", ""))
     rows = visibility.runs(request.user).filter(thread__agent__slug=slug, key=key)
     run = rows.select_related("thread__agent", "resume__case", "requested_by").order_by("-pk").first()

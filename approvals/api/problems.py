@@ -95,7 +95,7 @@ def install(api: NinjaAPI, more: Mapping[type[Exception], Any] | None = None) ->
     }
     for kind, make in makers.items():
 
-        def handle(request: HttpRequest, error: Exception, make: Any = make) -> HttpResponse:
+        def handle(request: HttpRequest, error: Any, make: Any = make) -> HttpResponse:
             return response(make(error))
 
         api.add_exception_handler(kind, handle)

@@ -11,7 +11,7 @@ from tests import bridge_rows as rows
 from tests.people import decide, in_seconds
 
 HOSTILE = '<script>alert(1)</script>\u202e"onload=x'
-WARNING = '[{"rule":"C-39","severity":"warning","where":"7 TOOL_CALL_RESULT","text":"A result without a call."}]'
+WARNING = '[{"rule":"T-77","severity":"warning","where":"7 TOOL_CALL_RESULT","text":"A result without a call."}]'
 
 
 @pytest.fixture
