@@ -13,7 +13,7 @@ from typing import Literal
 
 import regex
 
-Kind = Literal["hidden", "alike", "run"]
+Kind = Literal["hidden", "space", "alike", "run"]
 
 # Invisible though Unicode calls them letters, marks or symbols: fillers, joiners, blanks.
 FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0"
@@ -78,7 +78,7 @@ def marks(text: str, *, indented: bool = False) -> list[Mark]:
 
 def has_hidden(text: str) -> bool:
     """Whether a character is invisible or a letter poses as another; white space alone does not count."""
-    return any(mark.kind != "run" and not mark.text.isspace() for mark in marks(text, indented=True))
+    return any(mark.kind in ("hidden", "alike") for mark in marks(text, indented=True))
 
 
 def _plain_marks(text: str, *, indented: bool) -> Iterator[Mark]:
@@ -89,7 +89,7 @@ def _plain_marks(text: str, *, indented: bool) -> Iterator[Mark]:
         if match.lastgroup in ("lines", "gap", "indent"):
             yield Mark(start, end, "run", match[0])
         else:
-            yield Mark(start, end, "hidden", match[0])
+            yield Mark(start, end, "space" if match.lastgroup == "space" else "hidden", match[0])
 
 
 def _alike_marks(text: str) -> Iterator[Mark]:

@@ -24,7 +24,7 @@ class KeyShortcuts extends HTMLElement {
   }
 
   draw() {
-    this.querySelector(".line").hidden = !this.choice.checked;
+    this.querySelector(".keys").hidden = !this.choice.checked;
     this.opener.hidden = this.choice.checked;
   }
 

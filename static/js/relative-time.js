@@ -43,6 +43,13 @@ class RelativeTime extends HTMLElement {
     if (time.textContent !== said) time.textContent = said;
     for (const name of ["soon", "now", "over"]) this.classList.toggle(`deadline-${name}`, level(left) === name);
     if (left > 0) this.timer = setTimeout(() => this.tick(), left > NOW + 60 ? 15_000 : 1_000);
+    else if (this.timer) this.over();
+  }
+
+  /* Running out writes no entry in the trail, so nobody but the clock can tell the page. */
+  over() {
+    this.timer = 0;
+    for (const name of ["queue", "case"]) document.body.dispatchEvent(new CustomEvent(`live:${name}`));
   }
 }
 
