@@ -20,12 +20,18 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
 from approvals import jsontext
-from approvals.schema_keywords import FORMATS, KEYWORDS, is_integer, is_number, pattern_seconds
+from approvals.schema_keywords import FORMATS, KEYWORDS, is_integer, is_number, is_plain, pattern_seconds
 
 CONTAINERS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 DATA = ("const", "enum", "default", "example", "examples")  # values: what looks like a schema there is none
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 MOST_SUBSCHEMAS = 5000
+CHEAP_SUBSCHEMAS = 1000
+CHEAP_COMBINING = 8 * 1024  # bytes of a schema with choices in it
+CHEAP_PRODUCT = 20_000_000  # schema bytes × value bytes
+CHEAP_MATCHES = 40  # patterns × quotes in the value
+COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
+UNBOUNDED = {"$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"}
 MOST_FAILURES = 100
 
 
@@ -99,22 +105,47 @@ def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @lru_cache(maxsize=256)
-def prepared(schema_text: str, limits: Limits) -> Any:
-    """The validator for a schema, once it is known to be usable; `UnusableSchema` if not."""
+def read(schema_text: str, limits: Limits) -> dict[str, Any] | bool:
+    """The schema as a value, if it is small enough and JSON; compiles and follows nothing yet."""
     if len(schema_text.encode("utf-8", "surrogatepass")) > limits.schema_bytes:
         raise UnusableSchema("too_large", str(limits.schema_bytes))
     try:
-        document = jsontext.parse(schema_text)
+        jsontext.parse(schema_text, max_depth=limits.schema_depth)
     except jsontext.JSONTextError as error:
+        if error.reason.startswith("Nested deeper"):
+            raise UnusableSchema("too_deep", str(limits.schema_depth)) from error
         raise UnusableSchema("not_json", str(error)) from error
-    if document.depth > limits.schema_depth:
-        raise UnusableSchema("too_deep", str(limits.schema_depth))
     schema = jsontext.plain(jsontext.loads(schema_text))
     if not isinstance(schema, dict | bool):
         raise UnusableSchema("not_a_schema")
     if sum(1 for _ in subschemas(schema)) > MOST_SUBSCHEMAS:
         raise UnusableSchema("too_many", str(MOST_SUBSCHEMAS))
-    return _checked(schema)
+    return schema
+
+
+@lru_cache(maxsize=256)
+def prepared(schema_text: str, limits: Limits) -> Any:
+    """The validator for a schema, once it is known to be usable; `UnusableSchema` if not."""
+    return _checked(read(schema_text, limits))
+
+
+def is_cheap(schema: dict[str, Any] | bool, schema_size: int, value_text: str) -> bool:
+    """Whether checking costs no more than the sizes say, so that it needs no process that can be killed.
+
+    Not so: choices that repeat through references, patterns that are costly to compile or tried on many texts.
+    """
+    nodes = list(subschemas(schema))
+    keywords = {keyword for node in nodes for keyword in node}
+    combines = bool(keywords & COMBINING)
+    if schema_size * len(value_text) > CHEAP_PRODUCT or len(nodes) > CHEAP_SUBSCHEMAS or keywords & UNBOUNDED:
+        return False
+    if combines and ("$ref" in keywords or schema_size > CHEAP_COMBINING):
+        return False
+    patterns = [node["pattern"] for node in nodes if "pattern" in node]
+    patterns += [
+        name for node in nodes if isinstance(node.get("patternProperties"), dict) for name in node["patternProperties"]
+    ]
+    return len(patterns) * value_text.count('"') <= CHEAP_MATCHES and all(is_plain(one) for one in patterns)
 
 
 def _checked(schema: Any) -> Any:

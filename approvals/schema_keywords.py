@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import date, datetime, time
 from decimal import Decimal
+from math import prod
 from typing import Any
 
 import regex
@@ -29,6 +30,14 @@ RFC3339_TIME = r"\d\d:\d\d:\d\d(\.\d+)?(z|[+-]\d\d:\d\d)"
 def matches(pattern: str, text: str) -> bool:
     """`TimeoutError` after `pattern_seconds`, `regex.error` if the pattern is none."""
     return regex.search(pattern, text, timeout=pattern_seconds.get()) is not None
+
+
+def is_plain(pattern: Any) -> bool:
+    """Whether compiling it is no work: `((a{1000}){1000}){1000}` fills the memory before it is ever tried."""
+    if not isinstance(pattern, str) or len(pattern) > 200:
+        return False
+    counts = regex.findall(r"\{([0-9]*),?([0-9]*)\}", pattern)
+    return prod(max(1, *(int(bound or 1) for bound in pair)) for pair in counts) <= 1000
 
 
 def is_number(checker: Any, value: Any) -> bool:

@@ -7,6 +7,7 @@ that cannot be used is an `UnusableSchema` with its reason: the answer is then f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -32,18 +33,6 @@ __all__ = [
     "usable",
 ]
 
-CHEAP_BYTES = 8 * 1024
-CHEAP_PRODUCT = 20_000_000  # schema bytes × value bytes that are checked here and now
-COMBINING = ("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains")
-EXPENSIVE = (
-    "pattern",
-    "patternProperties",
-    "$dynamicRef",
-    "$recursiveRef",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -67,28 +56,34 @@ def limits() -> Limits:
 
 def problems(schema_text: str, value_text: str) -> list[Problem]:
     """What does not fit, each at its place; `[]` = fits. Raises `UnusableSchema`, and `JSONTextError` for the value."""
+    jsontext.loads(value_text)
     try:
-        jsontext.loads(value_text)
-        bounds = limits()
-        validator = schema_check.prepared(schema_text, bounds)
-        cheap = is_cheap(validator.schema, len(schema_text), len(value_text))
-        check = schema_check.failures if cheap else schema_worker.failures
-        found = check(schema_text, value_text, bounds)
+        return [Problem(failure.pointer, sentence(failure)) for failure in _failures(schema_text, value_text, limits())]
     except schema_check.UnusableSchema as unusable:
         raise UnusableSchema(_reason(unusable)) from unusable
-    return [Problem(failure.pointer, sentence(failure)) for failure in found]
+
+
+def _failures(schema_text: str, value_text: str, bounds: Limits) -> list[Failure]:
+    """Checked here where that is cheap, else in a process that can be killed: so is the schema itself."""
+    schema = schema_check.read(schema_text, bounds)
+    cheap = schema_check.is_cheap(schema, len(schema_text), value_text)
+    check = schema_check.failures if cheap else schema_worker.failures
+    return check(schema_text, value_text, bounds)
 
 
 def usable(schema_text: str) -> str | None:
     """None, or the sentence that says why this schema cannot be used."""
     try:
-        schema_check.prepared(schema_text, limits())
-        problems(schema_text, "{}")
+        _tried(schema_text, limits())
     except schema_check.UnusableSchema as unusable:
         return _reason(unusable)
-    except UnusableSchema as unusable:
-        return str(unusable)
     return None
+
+
+@lru_cache(maxsize=256)
+def _tried(schema_text: str, bounds: Limits) -> None:
+    """Remembers a schema that works; one that does not is tried again, since a busy machine may be why."""
+    _failures(schema_text, "{}", bounds)
 
 
 def equal(one: str, other: str) -> bool:
@@ -109,15 +104,6 @@ def holds(root: dict[str, Any], condition: Any, value_text: str) -> bool:
         return not problems(part(root, condition), value_text)
     except UnusableSchema:
         return True
-
-
-def is_cheap(schema: Any, schema_bytes: int, value_bytes: int) -> bool:
-    """Whether the cost is bounded by the sizes alone: no patterns, and no choices that repeat through references."""
-    if schema_bytes > CHEAP_BYTES or schema_bytes * value_bytes > CHEAP_PRODUCT:
-        return False
-    keywords = {keyword for node in schema_check.subschemas(schema) for keyword in node}
-    combines = any(keyword in keywords for keyword in COMBINING)
-    return not (keywords & set(EXPENSIVE)) and not ("$ref" in keywords and combines)
 
 
 def _reason(unusable: schema_check.UnusableSchema) -> str:
