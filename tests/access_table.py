@@ -43,6 +43,10 @@ PAGES = {
     "GET ": "302 302 302 302 302 302",
     "GET queue/": SIGNED_IN,
     "POST tasks/<slug:code>/claim/": "302 302 404 302 302 302",  # a refusal is told on the page they came from
+    "GET audit/": SIGNED_IN,
+    "GET cases/<slug:code>/": PAGE_SEES,
+    "POST tasks/<slug:code>/decision/": "302 303 404 403 403 403",
+    "POST cases/<slug:code>/recall/": "302 409 404 409 409 409",
     "POST tasks/<slug:code>/release/": "302 302 404 302 302 302",
     "GET accounts/login/": "200 302 302 302 302 302",
     "POST accounts/logout/": "302 302 302 302 302 302",
@@ -69,6 +73,7 @@ QUERIES = {
 }
 BODIES = {
     "POST api/v1/tasks/<code>/decision": {"verdict": "approved", "shownDigest": "{digest}"},
+    "POST tasks/<slug:code>/decision/": {"verdict": "approved", "shown_digest": "{digest}"},
     "POST api/v1/cases/<code>/resolve-doubt": {"action": "resend", "reason": "why"},
     "POST api/v1/cases/<code>/close-expired": {"action": "abandon", "reason": "why"},
     "POST api/v1/cases/<code>/accept-deviation": {"reason": "why"},

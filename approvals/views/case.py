@@ -1,0 +1,162 @@
+"""The case file: read it, decide its tasks, take decisions back. One view answers page and fragment."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.timezone import now as current
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from approvals import casefile, forms, permissions, presenting, reviewing, states, trailpage
+from approvals.answering import Given
+from approvals.casefile import CaseFile, Panel
+from approvals.models import Case, Decision, Task
+from approvals.refusals import Invalid, Refused
+from approvals.requests import PersonRequest
+
+LONGEST_KEY = 100  # of what the page itself made
+
+
+@require_safe
+@login_required
+@vary_on_headers("HX-Request")
+def case(request: PersonRequest, code: str) -> HttpResponse:
+    return drawn(request, casefile.with_sheets(found(request, code)))
+
+
+@require_POST
+@login_required
+def decide(request: PersonRequest, code: str) -> HttpResponse:
+    """Record the decision, or show the form again: 422 with what is wrong, 409 with who was faster."""
+    task = visible_task(request, code)
+    file = found(request, task.case.code)
+    panel = next(panel for panel in file.panels if panel.task.pk == task.pk)
+    if forms.is_structural(request.POST):
+        return drawn(request, casefile.with_sheets(file, posted=request.POST, on=code), focus=code)
+    try:
+        given = panel.blank().read(request.POST)
+        decision = reviewing.decide(task, by=request.user, now=current(), **deed(request, given))
+    except Invalid as invalid:
+        problems = [panel.blank().in_form(problem, request.POST) for problem in invalid.problems]
+        sheets = casefile.with_sheets(file, posted=request.POST, on=code, problems=problems)
+        return drawn(request, sheets, status=invalid.status, focus=code)
+    except Refused as refused:
+        return told(request, task.case, refused)
+    return after(request, task, decision)
+
+
+@require_POST
+@login_required
+def recall(request: PersonRequest, code: str) -> HttpResponse:
+    """Take back one's own decision on a task, or on the whole case."""
+    file = found(request, code)
+    wanted = request.POST.get("task", "")
+    task = next((panel.task for panel in file.panels if panel.task.code == wanted), None)
+    if wanted and task is None:
+        raise Http404
+    try:
+        reviewing.recall(file.case, by=request.user, task=task, now=current())
+    except Refused as refused:
+        return told(request, file.case, refused)
+    messages.success(request, _("Taken back: it can be decided again."))
+    return back_to(request, file.case, task.code if task else "")
+
+
+def found(request: PersonRequest, code: str) -> CaseFile:
+    file = casefile.read(request.user, code, now=current())
+    if file is None:
+        raise Http404
+    return file
+
+
+def visible_task(request: PersonRequest, code: str) -> Task:
+    task = permissions.visible_tasks(request.user).select_related("case", "queue").filter(code=code).first()
+    if task is None:
+        raise Http404
+    return task
+
+
+def deed(request: PersonRequest, given: Given) -> dict[str, Any]:
+    """What `decide` is told. The key names this rendering and what was said: the same twice is one decision."""
+    told = repr((given.verdict, given.edits, given.input, given.comment)).encode("utf-8", "surrogatepass")
+    key = request.POST.get("idempotency_key", "")[:LONGEST_KEY]
+    return {
+        "verdict": given.verdict,
+        "edits": given.edits,
+        "input": given.input,
+        "comment": given.comment,
+        "shown_digest": request.POST.get("shown_digest", ""),
+        "idempotency_key": f"{key}:{hashlib.sha256(told).hexdigest()[:32]}" if key else "",
+    }
+
+
+def after(request: PersonRequest, task: Task, decision: Decision) -> HttpResponse:
+    """On to the next open task of the case; the page itself offers the next case."""
+    if decision.recalled_at or decision.voided_at:
+        messages.warning(request, _("This decision no longer counts. Decide again."))
+        return back_to(request, task.case, task.code)
+    messages.success(
+        request, _("%(code)s: %(verdict)s.") % {"code": task.code, "verdict": states.look(decision.verdict).word}
+    )
+    file = casefile.with_sheets(found(request, task.case.code))
+    following = file.next_open
+    return back_to(request, task.case, following.task.code if following else task.code)
+
+
+def told(request: PersonRequest, about: Case, refused: Refused) -> HttpResponse:
+    """The case as it now is, with the sentence that says why not."""
+    messages.error(request, str(refused))
+    return drawn(request, casefile.with_sheets(found(request, about.code)), status=refused.status)
+
+
+def back_to(request: PersonRequest, about: Case, task: str) -> HttpResponse:
+    if request.htmx:
+        return drawn(request, casefile.with_sheets(found(request, about.code)), focus=task)
+    address = reverse("case", args=[about.code]) + (f"#task-{task}" if task else "")
+    return HttpResponseRedirect(address, status=303)
+
+
+def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "") -> HttpResponse:
+    """`focus`: the task that a keyboard should be on next."""
+    now = current()
+    context = {
+        "now": now,
+        "cursor": file.cursor,
+        "topics": f"case:{file.case.code}",
+        "file": file,
+        "case": file.case,
+        "rows": [row(part) for part in file.parts],
+        "notices": presenting.notices(file),
+        "chain": presenting.chain(file, now=now),
+        "entries": trailpage.of_case(request.user, file.case),
+        "focus": focus,
+        "next_task": None if file.next_open else casefile.next_in_queue(request.user, beside=file.case, now=now),
+    }
+    template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
+    return render(request, template, context, status=status)
+
+
+def row(part: Panel | casefile.Closed) -> dict[str, Any]:
+    """A task with what the templates say about it."""
+    if not isinstance(part, Panel):
+        return {"part": part, "task": part.task, "is_closed": True}
+    return {
+        "part": part,
+        "task": part.task,
+        "is_closed": False,
+        "buttons": presenting.buttons(part) if part.sheet else [],
+        "proposal": presenting.proposal(part),
+        "arguments": presenting.arguments(part),
+        "why_not": list(dict.fromkeys(part.why_not.values())),
+        "why_read_only": presenting.why_read_only(part),
+        "arguments_note": presenting.arguments_note(part),
+        "messages": presenting.messages(part),
+    }
