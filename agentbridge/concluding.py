@@ -22,7 +22,7 @@ from approvals.models import Case
 UNDECIDED = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.UNKNOWN)  # UNKNOWN: late evidence still counts
 SAID = {
     "succeeded": ("run.finished", "The run finished."),
-    "interrupted": ("run.interrupted", "The run paused with {count} to answer."),
+    "interrupted": ("run.interrupted", "The run paused and asks {count}."),
     "cancelled": ("run.cancelled", "The agent cancelled the run."),
     "failed": ("run.failed", "The agent reported an error: {error}"),
     "rejected": ("run.rejected", "We refused the stream: {rejected}"),
@@ -186,7 +186,8 @@ def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, case
         ),
         run=run, case=case, now=now,
         data={
-            "status": status, "outcome": view.outcome, "errorCode": view.error_code, "events": view.events,
+            "status": status, "outcome": view.outcome, "events": view.events,
+            **({"errorCode": view.error_code} if view.error_code else {}),
             "interruptIds": [asked.id for asked in asked_by(pauses)], "toolCallIds": list(view.calls),
             "resultsOf": [result.tool_call_id for result in view.results], "dialect": run.dialect,
             "snapshotSha256": trail.sha256(run.snapshot.encode("utf-8", "surrogatepass")),

@@ -57,14 +57,19 @@ def test_the_open_socket_of_a_paused_run_keeps_nobody_waiting(script: Script, al
 
 
 def test_a_pause_is_seen_and_an_answer_leaves_within_a_blink(script: Script, alice: User) -> None:
-    agent = script(pausing(), finishing())
+    agent = script(*[pausing(), finishing()] * 5)
+    payer = register(agent)
+    pauses, answers = [], []
     with working():
-        time.sleep(0.3)
-        ask(register(agent), alice)
-        until(lambda: bool(agent.posts))
-        assert until(Case.objects.exists) < 0.3
-        decide(only_task(Case.objects.get()), alice)
-        assert until(lambda: len(agent.posts) == 2) < 0.3
+        for number in range(5):
+            ask(payer, alice, thread_id=f"thread-{number}")
+            until(lambda: len(agent.posts) == 2 * number + 1)
+            pauses.append(until(lambda: Case.objects.count() == number + 1))
+            decide(only_task(Case.objects.latest("pk")), alice)
+            answers.append(until(lambda: len(agent.posts) == 2 * number + 2))
+    # The best of five: a poll of half a second would show in every one, a busy machine shows in some.
+    assert min(pauses) < 0.2
+    assert min(answers) < 0.2
 
 
 def test_four_workers_send_each_answer_once(script: Script, alice: User) -> None:
