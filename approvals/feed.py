@@ -24,6 +24,7 @@ from django.utils.timezone import now
 from approvals.models import AuditEntry, Task, User
 from approvals.models.people import Role
 from approvals.permissions import SEES_ALL
+from approvals.waiting import newest_seq
 
 POLL_SECONDS = 0.1  # an indexed look at one number: cheap enough to need no wake-up
 RIGHTS_SECONDS = 3.0
@@ -128,10 +129,6 @@ class Feed:
 
 # One thread-bound database call for everything that is read here.
 read = database_sync_to_async(lambda question, *args: question(*args))
-
-
-def newest_seq() -> int:
-    return AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 def news_after(cursor: int) -> list[News]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import BooleanField, Count, ExpressionWrapper, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, Subquery
+from django.db.models.expressions import RawSQL
 from django.http import QueryDict
 
 from approvals import audit, permissions
-from approvals.models import Case, Queue, Task, User
+from approvals.models import AuditEntry, Case, Queue, Task, User
 from approvals.models.cases import EXPIRED, State, TaskQuerySet
 from approvals.models.people import Role
 
@@ -101,37 +102,55 @@ def matching(user: User, filters: Filters, *, now: datetime) -> TaskQuerySet:
     return tasks
 
 
-def page(user: User, filters: Filters, *, now: datetime) -> Page:
-    """Open tasks by deadline, those without one last; every other state newest first."""
-    tasks = matching(user, filters, now=now).select_related("case", "queue", "claimed_by")
-    tasks = tasks.defer("kit", "search_text", "results", "refs", "case__refs", "conclusion", "deadline_text")
+def page(user: User, filters: Filters, *, queues: Sequence[Queue], now: datetime) -> Page:
+    """Open tasks by deadline, those without one last; every other state newest first. `queues`: those of the user."""
+    tasks = matching(user, filters, now=now)
     if filters.state == State.OPEN:
-        found = _open_page(tasks, filters.after, edge=_edge(now))
+        wanted = [queue for queue in queues if not filters.queues or queue.name in filters.queues]
+        found = _open_page(tasks.filter(state=State.OPEN), filters.after, queues=wanted, edge=_edge(now))
     else:
         found = _newest_page(_in_state(tasks, filters.state, edge=_edge(now)), filters.after)
     return Page(found[:PAGE], _place(found[PAGE - 1]) if len(found) > PAGE else "")
 
 
-def _open_page(tasks: TaskQuerySet, after: str, *, edge: datetime) -> list[Task]:
-    """Two reads of one index, with and without a deadline: `NULLS LAST` over both would sort them all."""
+def _open_page(tasks: TaskQuerySet, after: str, *, queues: Sequence[Queue], edge: datetime) -> list[Task]:
+    """The first of each queue, with and without a deadline, and of these the first: each is a short walk on an index.
+
+    Asked in one go (`queue IN … ORDER BY … NULLS LAST`) databases read and sort all that is open.
+    """
+    if not queues:
+        return []
     due_at, pk = _read_place(after)
-    tasks = tasks.filter(state=State.OPEN)
-    found: list[Task] = []
-    if due_at is not None or pk is None:
-        dated = tasks.filter(due_at__gt=edge)
-        if due_at is not None:
-            dated = dated.filter(due_at__gte=due_at).filter(Q(due_at__gt=due_at) | Q(pk__gt=pk))
-        found = list(dated.order_by("due_at", "pk")[: PAGE + 1])
-        pk = None
-    if len(found) <= PAGE:
-        undated = tasks.filter(due_at=None, pk__gt=pk or 0).order_by("pk")
-        found += undated[: PAGE + 1 - len(found)]
-    return found
+    heads: list[TaskQuerySet] = []
+    for queue in queues:
+        own = tasks.filter(queue=queue)
+        if due_at is not None or pk is None:
+            dated = own.filter(due_at__gt=edge)
+            if due_at is not None:
+                dated = dated.filter(due_at__gte=due_at).filter(Q(due_at__gt=due_at) | Q(pk__gt=pk))
+            heads.append(dated.order_by("due_at", "pk"))
+        heads.append(own.filter(due_at=None, pk__gt=pk if due_at is None and pk else 0).order_by("pk"))
+    return list(_for_rows(Task.objects.filter(pk__in=_together(heads))).soonest_first()[: PAGE + 1])
+
+
+def _together(heads: Sequence[TaskQuerySet]) -> RawSQL:
+    """The keys of the first rows of each, as one subquery: SQLite takes no LIMIT in a part of Django's own union."""
+    parts, params = [], []
+    for number, head in enumerate(heads):
+        sql, values = head.values("pk")[: PAGE + 1].query.sql_with_params()
+        parts.append(f"SELECT * FROM ({sql}) AS head{number}")  # noqa: S608 - made of querysets, values are bound
+        params += values
+    return RawSQL(" UNION ALL ".join(parts), params)  # noqa: S611
+
+
+def _for_rows(tasks: TaskQuerySet) -> TaskQuerySet:
+    tasks = tasks.select_related("case", "queue", "claimed_by")
+    return tasks.defer("kit", "search_text", "results", "refs", "case__refs", "conclusion", "deadline_text")
 
 
 def _newest_page(tasks: TaskQuerySet, after: str) -> list[Task]:
     _due_at, pk = _read_place(after)
-    return list((tasks.filter(pk__lt=pk) if pk else tasks).order_by("-pk")[: PAGE + 1])
+    return list(_for_rows(tasks.filter(pk__lt=pk) if pk else tasks).order_by("-pk")[: PAGE + 1])
 
 
 def _in_state(tasks: TaskQuerySet, state: str, *, edge: datetime) -> TaskQuerySet:
@@ -176,25 +195,45 @@ class Facet:
     number: int
 
 
-def facets(user: User, *, now: datetime) -> list[Facet]:
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What the rail of the page counts, and the place in the trail at which it was true."""
+
+    facets: list[Facet]
+    cursor: int
+
+    @property
+    def open(self) -> Counted:
+        return Counted(sum(facet.number for facet in self.facets))
+
+    def count(self, wanted: Callable[[Facet], bool]) -> int | None:
+        """None where not all is counted: half a number would mislead."""
+        if not self.open.all_counted:
+            return None
+        return sum(facet.number for facet in self.facets if wanted(facet))
+
+
+def glance(user: User, *, now: datetime) -> Glance:
     """One grouped read of at most `COUNTED + 1` open tasks, from which every number of the rail follows."""
     some = _open_tasks(user, now=now).order_by().values("pk")[: COUNTED + 1]
     soon = now + timedelta(minutes=SOON_MINUTES)
-    rows = (
+    newest = AuditEntry.objects.order_by("-seq").values("seq")[:1]
+    rows = list(
         Task.objects.filter(pk__in=some)
         .order_by()
         .values_list("queue__name", "agent", _is(queue__risk=Queue.Risk.HIGH), _is(tool=""), _is(claimed_by=user))
-        .annotate(soon=_is(due_at__isnull=False, due_at__lte=soon), number=Count("pk"))
+        .annotate(soon=_is(due_at__isnull=False, due_at__lte=soon), newest=Subquery(newest), number=Count("pk"))
     )
-    return [Facet(*row) for row in rows]
+    facets = [Facet(*alike, number) for *alike, _newest, number in rows]
+    return Glance(facets, rows[0][-2] or 0 if rows else newest_seq())
+
+
+def newest_seq() -> int:
+    return AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 def _is(**condition: object) -> ExpressionWrapper:
     return ExpressionWrapper(Q(**condition), output_field=BooleanField())
-
-
-def counted(facets: Iterable[Facet]) -> Counted:
-    return Counted(sum(facet.number for facet in facets))
 
 
 def count(user: User, *, now: datetime) -> Counted:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from approvals import claiming, feed, permissions, waiting
+from approvals import claiming, permissions, waiting
 from approvals.models import Queue, Task
 from approvals.models.cases import EXPIRED, State
 from approvals.refusals import Refused
@@ -38,21 +38,21 @@ class Choice:
 @vary_on_headers("HX-Request")
 def queue(request: PersonRequest) -> HttpResponse:
     now = current()
-    cursor = feed.newest_seq()  # read first: what happens meanwhile is told again rather than missed
     filters = waiting.Filters.of(request.GET)
-    facets = waiting.facets(request.user, now=now)
-    page = waiting.page(request.user, filters, now=now)
+    glance = waiting.glance(request.user, now=now)  # first: what happens meanwhile is told again rather than missed
+    queues = permissions.visible_queues(request.user)
+    page = waiting.page(request.user, filters, queues=queues, now=now)
     context: dict[str, Any] = {
         "now": now,
-        "cursor": cursor,
+        "cursor": glance.cursor,
         "topics": "queue",
         "filters": filters,
         "page": page,
         "rows": [_row(request, task) for task in page.tasks],
-        "open_count": waiting.counted(facets),
-        "views": _views(request, filters, facets),
-        "queues": _choices(permissions.visible_queues(request.user), filters.queues, facets),
-        "agents": _agents(filters.agents, facets),
+        "open_count": glance.open,
+        "views": _views(request, filters, glance),
+        "queues": _queues(queues, filters.queues, glance),
+        "agents": _agents(filters.agents, glance),
         "states": waiting.STATES,
         "next_page": _query(request, after=page.next) if page.next else "",
         "first_page": _query(request, after="") if filters.after else "",
@@ -114,13 +114,11 @@ def _row(request: PersonRequest, task: Task) -> dict[str, Any]:
     }
 
 
-def _views(request: PersonRequest, filters: waiting.Filters, facets: list[waiting.Facet]) -> list[Choice]:
-    """The saved views: each is only an address. Their numbers are shown while all is counted."""
-    total = waiting.counted(facets)
+def _views(request: PersonRequest, filters: waiting.Filters, glance: waiting.Glance) -> list[Choice]:
+    """The saved views: each is only an address."""
 
-    def view(name: str, query: str, number: Callable[[waiting.Facet], bool]) -> Choice:
-        counted = sum(facet.number for facet in facets if number(facet)) if total.all_counted else None
-        return Choice(name, query, counted, request.GET.urlencode() == query)
+    def view(name: str, query: str, wanted: Callable[[waiting.Facet], bool]) -> Choice:
+        return Choice(name, query, glance.count(wanted), request.GET.urlencode() == query)
 
     return [
         view(_("All open"), "", lambda facet: True),
@@ -133,27 +131,15 @@ def _views(request: PersonRequest, filters: waiting.Filters, facets: list[waitin
     ]
 
 
-def _choices(queues: list[Queue], chosen: tuple[str, ...], facets: list[waiting.Facet]) -> list[Choice]:
-    exact = waiting.counted(facets).all_counted
-    return [
-        Choice(
-            queue.name,
-            queue.name,
-            sum(facet.number for facet in facets if facet.queue == queue.name) if exact else None,
-            queue.name in chosen,
-        )
-        for queue in queues
-    ]
+def _queues(queues: list[Queue], chosen: tuple[str, ...], glance: waiting.Glance) -> list[Choice]:
+    names = [queue.name for queue in queues]
+    return [Choice(name, name, glance.count(lambda f, name=name: f.queue == name), name in chosen) for name in names]
 
 
-def _agents(chosen: tuple[str, ...], facets: list[waiting.Facet]) -> list[Choice]:
+def _agents(chosen: tuple[str, ...], glance: waiting.Glance) -> list[Choice]:
     """The agents that ask now, and those chosen although they do not."""
-    exact = waiting.counted(facets).all_counted
-    names = sorted({facet.agent for facet in facets} | set(chosen))
-    return [
-        Choice(name, name, sum(f.number for f in facets if f.agent == name) if exact else None, name in chosen)
-        for name in names
-    ]
+    names = sorted({facet.agent for facet in glance.facets} | set(chosen))
+    return [Choice(name, name, glance.count(lambda f, name=name: f.agent == name), name in chosen) for name in names]
 
 
 def _query(request: PersonRequest, **changes: str) -> str:
