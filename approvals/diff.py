@@ -14,7 +14,8 @@ from approvals import jsontext
 from approvals.jsontext import Document, Node
 
 MOST_LINES = 3000  # beyond, the texts stand side by side unmarked: marking them would take seconds
-LONGEST_LINE = 2000
+LONGEST_LINE = 1000  # characters of both sides that are compared by word
+MOST_MARKED = 20_000  # of all lines together
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 KINDS = {"true": "boolean", "false": "boolean"}
 
@@ -73,11 +74,13 @@ def side_by_side(before_text: str, after_text: str) -> list[Row]:
     if len(old) + len(new) > MOST_LINES:
         return [_row(left, right, marked=False) for left, right in _pairs(old, new)]
     rows: list[Row] = []
+    left_to_mark = MOST_MARKED
     for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new).get_opcodes():
-        rows += [
-            _row(left, right, marked=False) if tag == "equal" else _words(left, right)
-            for left, right in _pairs(old[i:j], new[k:m])
-        ]
+        for left, right in _pairs(old[i:j], new[k:m]):
+            size = len(left or "") + len(right or "")
+            by_word = tag == "replace" and size <= min(LONGEST_LINE, left_to_mark)
+            rows.append(_words(left or "", right or "") if by_word else _row(left, right, marked=tag != "equal"))
+            left_to_mark -= size if by_word else 0
     return rows
 
 
@@ -94,9 +97,7 @@ def _whole(text: str | None, marked: bool) -> tuple[Piece, ...]:
     return () if text is None else (Piece(text, marked),)
 
 
-def _words(left: str | None, right: str | None) -> Row:
-    if left is None or right is None or len(left) + len(right) > LONGEST_LINE:
-        return _row(left, right, marked=True)
+def _words(left: str, right: str) -> Row:
     old, new = WORD.findall(left), WORD.findall(right)
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     before = [Piece("".join(old[i:j]), tag != "equal") for tag, i, j, _k, _m in codes if i < j]
