@@ -99,7 +99,7 @@ def _whole(text: str | None, marked: bool) -> tuple[Piece, ...]:
 
 def _words(left: str, right: str) -> Row:
     old, new = WORD.findall(left), WORD.findall(right)
-    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    codes = difflib.SequenceMatcher(None, old, new).get_opcodes()
     before = [Piece("".join(old[i:j]), tag != "equal") for tag, i, j, _k, _m in codes if i < j]
     after = [Piece("".join(new[k:m]), tag != "equal") for tag, _i, _j, k, m in codes if k < m]
     return Row(tuple(before), tuple(after))
