@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 from django.urls import path
 
 from approvals.feed import Feed, News, Rights, read
@@ -97,15 +97,11 @@ def read_subscription(text: str) -> tuple[frozenset[str], int] | None:
 
 
 def same_origin(scope: dict[str, Any]) -> bool:
-    """Exactly our own address: the one we are published under, or the one this request came to."""
+    """Exactly our own address: the one we are published under, or the allowed one that this request came to."""
     headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    if origin == settings.PUBLIC_URL:
-        return True
-    parts = urlsplit(origin)
-    host = headers.get(b"host", b"").decode("latin-1")
-    allowed = parts.hostname in settings.ALLOWED_HOSTS or f"[{parts.hostname}]" in settings.ALLOWED_HOSTS
-    return allowed and origin in (f"http://{host}", f"https://{host}")
+    origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
+    here = validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS)
+    return origin == settings.PUBLIC_URL or (here and origin in (f"http://{host}", f"https://{host}"))
 
 
 websocket_urlpatterns = [path("live/", LiveConsumer.as_asgi())]
