@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.api import schema
-from approvals import people
+from approvals import jsontext, people
+from approvals.api.schema import Entries
 from tests import bridge_rows as rows
 from tests.people import decide, new_task
 from tests.programs import Program
@@ -57,11 +58,18 @@ def test_a_delivery_is_told_with_entries_and_attempts(alice, case, run):
 
 
 def test_entries_keep_the_text_of_their_numbers(alice, case, run):
-    rows.seal(case, run)
-    from agentbridge.models import Resume
+    rows.seal(case, run, entries=[{"interruptId": "int-1", "status": "resolved", "payload": jsontext.Number("1.50e3")}])
+    assert '"payload":1.50e3' in Program(alice).get(f"cases/{case.code}").content.decode()
 
-    assert b"true" in Resume.objects.get().entries
-    assert '"payload":{"approved":true}' in Program(alice).get(f"cases/{case.code}").content.decode()
+
+def test_what_is_told_fits_what_is_declared(olga, case, run):
+    rows.attempt(rows.seal(case, run, answer_class="H"))
+    rows.incident(case, run)
+    program = Program(olga)
+    schema.Case.model_validate(program.get(f"cases/{case.code}").json())
+    schema.Runs.model_validate(program.get("runs").json())
+    trail = Entries.model_validate(program.get(f"cases/{case.code}/trail").json())
+    assert trail.entries
 
 
 def test_a_shared_case_shows_other_queues_tasks_only_by_name(charlie, open_case, payments, run):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from approvals import tokens
@@ -156,3 +158,20 @@ def test_a_body_too_large_is_413(alice, task, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
     answer = Program(alice).decides(task, comment="x" * 200)
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_requests_with_one_key_at_a_time_decide_once(alice, open_case):
+    task = open_case().tasks.get()
+    token = tokens.issue(alice, now=timezone.now())
+
+    def decides():
+        try:
+            return Program(alice, token=token).decides(task, key="once")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = [future.result() for future in [pool.submit(decides) for _ in range(4)]]
+    assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
+    assert Decision.objects.count() == StoredAnswer.objects.count() == 1

@@ -130,3 +130,4 @@ def test_a_decision_is_told_with_what_changed(alice, task):
     assert (told["by"], told["verdict"], told["comment"]) == ("alice", "approved", "less")
     assert told["changedPaths"] == ["/amount"]
     assert '"amount":99.90' in answer.content.decode()
+    schema.Task.model_validate(answer.json())
