@@ -11,5 +11,5 @@ from approvals.models import User
 class PersonRequest(HttpRequest):
     """A request of a signed-in person; `htmx` is true when only a fragment is wanted."""
 
-    user: User  # type: ignore[assignment]
+    user: User
     htmx: HtmxDetails

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from approvals import permissions, waiting
+from approvals.models import User
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """Lazy: fragments and pages that count for themselves pay no query."""
     now = timezone.now()
-    user = getattr(request, "user", None)
-    role = permissions.role_of(user) if user is not None and user.is_authenticated else None
+    user = getattr(request, "user", AnonymousUser())
+    role = permissions.role_of(user)
     return {
         "now": now,
         "section": request.path.strip("/").partition("/")[0],
         "role": role.label if role else "",
-        "open_count": SimpleLazyObject(lambda: waiting.count(user, now=now)) if role else None,
+        "open_count": SimpleLazyObject(lambda: waiting.count(user, now=now))
+        if isinstance(user, User) and role
+        else None,
     }

@@ -11,6 +11,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, Subquery
@@ -135,7 +136,8 @@ def _open_page(tasks: TaskQuerySet, after: str, *, queues: Sequence[Queue], edge
 
 def _together(heads: Sequence[TaskQuerySet]) -> RawSQL:
     """The keys of the first rows of each, as one subquery: SQLite takes no LIMIT in a part of Django's own union."""
-    parts, params = [], []
+    parts: list[str] = []
+    params: list[Any] = []
     for number, head in enumerate(heads):
         sql, values = head.values("pk")[: PAGE + 1].query.sql_with_params()
         parts.append(f"SELECT * FROM ({sql}) AS head{number}")  # noqa: S608 - made of querysets, values are bound
@@ -212,19 +214,29 @@ class Glance:
             return None
         return sum(facet.number for facet in self.facets if wanted(facet))
 
+    def by(self, trait: Callable[[Facet], str]) -> dict[str, int]:
+        """Numbers by queue or agent; empty where not all is counted."""
+        numbers: dict[str, int] = {}
+        for facet in self.facets if self.open.all_counted else []:
+            numbers[trait(facet)] = numbers.get(trait(facet), 0) + facet.number
+        return numbers
+
 
 def glance(user: User, *, now: datetime) -> Glance:
     """One grouped read of at most `COUNTED + 1` open tasks, from which every number of the rail follows."""
     some = _open_tasks(user, now=now).order_by().values("pk")[: COUNTED + 1]
-    soon = now + timedelta(minutes=SOON_MINUTES)
+    edge = now + timedelta(minutes=SOON_MINUTES)
     newest = AuditEntry.objects.order_by("-seq").values("seq")[:1]
     rows = list(
         Task.objects.filter(pk__in=some)
         .order_by()
         .values_list("queue__name", "agent", _is(queue__risk=Queue.Risk.HIGH), _is(tool=""), _is(claimed_by=user))
-        .annotate(soon=_is(due_at__isnull=False, due_at__lte=soon), newest=Subquery(newest), number=Count("pk"))
+        .annotate(soon=_is(due_at__isnull=False, due_at__lte=edge), newest=Subquery(newest), number=Count("pk"))
     )
-    facets = [Facet(*alike, number) for *alike, _newest, number in rows]
+    facets = [
+        Facet(queue, agent, high, asks, mine, soon, number)
+        for queue, agent, high, asks, mine, soon, _newest, number in rows
+    ]
     return Glance(facets, rows[0][-2] or 0 if rows else newest_seq())
 
 

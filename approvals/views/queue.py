@@ -132,14 +132,15 @@ def _views(request: PersonRequest, filters: waiting.Filters, glance: waiting.Gla
 
 
 def _queues(queues: list[Queue], chosen: tuple[str, ...], glance: waiting.Glance) -> list[Choice]:
-    names = [queue.name for queue in queues]
-    return [Choice(name, name, glance.count(lambda f, name=name: f.queue == name), name in chosen) for name in names]
+    numbers = glance.by(lambda facet: facet.queue)
+    return [Choice(queue.name, queue.name, numbers.get(queue.name), queue.name in chosen) for queue in queues]
 
 
 def _agents(chosen: tuple[str, ...], glance: waiting.Glance) -> list[Choice]:
     """The agents that ask now, and those chosen although they do not."""
+    numbers = glance.by(lambda facet: facet.agent)
     names = sorted({facet.agent for facet in glance.facets} | set(chosen))
-    return [Choice(name, name, glance.count(lambda f, name=name: f.agent == name), name in chosen) for name in names]
+    return [Choice(name, name, numbers.get(name), name in chosen) for name in names]
 
 
 def _query(request: PersonRequest, **changes: str) -> str:

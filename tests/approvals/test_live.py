@@ -122,7 +122,9 @@ async def test_a_new_password_ends_older_sessions(alice, payments):
     assert await closes(page) == live.SIGNED_OUT
 
 
-@pytest.mark.parametrize("origin", [b"http://evil.example", b"null", b"", b"http://[", b"http://localhost:8000.evil.example"])
+@pytest.mark.parametrize(
+    "origin", [b"http://evil.example", b"null", b"", b"http://[", b"http://localhost:8000.evil.example"]
+)
 async def test_other_origins_are_refused(alice, origin):
     page = socket(await sync_to_async(signed_in)(alice), origin)
     await page.connect()
@@ -136,7 +138,8 @@ async def test_visitors_are_refused(db):
 
 
 @pytest.mark.parametrize(
-    "said", ["nonsense", "[]", "{}", '{"topics": "queue", "cursor": 0}', '{"topics": [], "cursor": true}', '{"topics": [1]}']
+    "said",
+    ["nonsense", "[]", "{}", '{"topics": "queue", "cursor": 0}', '{"topics": [], "cursor": true}', '{"topics": [1]}'],
 )
 async def test_anything_but_a_subscription_ends_it(alice, said):
     page = socket(await sync_to_async(signed_in)(alice))

@@ -167,9 +167,7 @@ def test_queries_and_bytes_are_few_however_much_waits(page, open_case, payments,
     assert len(response.content) < 100_000
 
 
-@pytest.mark.parametrize(
-    ("queues", "said"), [((), "No queue is yours yet"), (("payments",), "Nothing waits for you")]
-)
+@pytest.mark.parametrize(("queues", "said"), [((), "No queue is yours yet"), (("payments",), "Nothing waits for you")])
 def test_an_empty_queue_says_what_to_do(client, payments, queues, said):
     client.force_login(person("dana", Role.REVIEWER, *queues))
     assert said in client.get("/queue/").content.decode()

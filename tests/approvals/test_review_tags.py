@@ -87,7 +87,9 @@ def test_times_of_another_day_carry_the_day() -> None:
     assert review.full_time(NOON + timedelta(microseconds=1_500)) == "2026-11-30 12:00:00.001"
 
 
-@pytest.mark.parametrize(("size", "words"), [(1, "1 byte"), (412, "412 bytes"), (8_004, "8.0 kB"), (2_500_000, "2.5 MB")])
+@pytest.mark.parametrize(
+    ("size", "words"), [(1, "1 byte"), (412, "412 bytes"), (8_004, "8.0 kB"), (2_500_000, "2.5 MB")]
+)
 def test_sizes(size: int, words: str) -> None:
     assert review.bytes_size(size) == words
 
