@@ -7,10 +7,12 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
 from approvals import claiming, live, people
+from approvals.feed import read
 from approvals.models import AuditEntry, Task
 from approvals.models.people import Role
 from config.asgi import application
@@ -21,10 +23,15 @@ ORIGIN = b"http://localhost:8000"
 
 
 @pytest.fixture(autouse=True)
-def own_feed(monkeypatch):
-    """A feed for each test, and rights looked at often enough to wait for."""
-    monkeypatch.setattr(live, "feed", live.Feed())
+async def own_feed(monkeypatch):
+    """A feed for each test, and rights looked at often enough to wait for. No reader outlives its test."""
+    feed = live.Feed()
+    monkeypatch.setattr(live, "feed", feed)
     monkeypatch.setattr("approvals.feed.RIGHTS_SECONDS", 0.2)
+    yield
+    for listener in list(feed.listeners):
+        feed.leave(listener)
+    await read(connections.close_all)
 
 
 def signed_in(user) -> Client:
@@ -148,6 +155,6 @@ async def test_anything_but_a_subscription_ends_it(alice, said):
     assert await closes(page) == live.BAD_MESSAGE
 
 
-def test_a_subscription_names_topics_and_a_place():
+async def test_a_subscription_names_topics_and_a_place():
     assert live.read_subscription('{"topics": ["queue"], "cursor": 7}') == (frozenset({"queue"}), 7)
     assert live.read_subscription('{"topics": ["queue"], "cursor": -1}') is None
