@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from approvals.forms.texts import NULL_VALUE
 from approvals.schemas import Problem
 
+EXAMPLES = {"date-time": "2030-01-31T09:30:00+09:00", "date": "2030-01-31", "time": "09:30:00+09:00"}
+
 
 @dataclass(frozen=True)
 class Option:
@@ -91,6 +93,11 @@ class Field:
         words += [_text(self.schema["format"])] if isinstance(self.schema.get("format"), str) else []
         words += [_range(self.schema)] if _range(self.schema) else []
         return ", ".join(words) + (f" · {_('required')}" if self.required else "")
+
+    @property
+    def example(self) -> str:
+        """How a value of this format is written, where nobody can guess it."""
+        return EXAMPLES.get(_text(self.schema.get("format")), "") if self.kind == "text" else ""
 
     @property
     def was(self) -> str | None:

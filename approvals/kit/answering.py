@@ -104,7 +104,10 @@ class Parts:
             raise Unanswerable([Problem("/edits", _("An answer takes no edits."))])
         if self.given.input is None:
             raise Unanswerable([Problem("/input", _("The answer is missing."))])
-        _read(self.given.input, "/input")
+        if _read(self.given.input, "/input") is None and self.kit.schema is None:
+            raise Unanswerable(
+                [Problem("/input", _("null is sent only where a schema allows it: many read it as no answer."))]
+            )
         meaning = self.kit.meaning(self.given.input, proposal=self.given.proposal)
         if meaning is None and self.kit.takes_whole and self.kit.schema is None:
             raise Unanswerable([Problem("/input", _("This is neither of the answers that can be given here."))])
@@ -156,7 +159,7 @@ class Parts:
         wrong = _problems(self.kit.edits_schema, edits)
         known = {*jsontext.members(self.given.proposal or "{}"), *_known_names(self.kit.edits_schema)}
         known |= _known_names(self.given.parameters)
-        if not _is_open(self.kit.edits_schema):
+        if not _is_open(self.kit.edits_schema) and not _is_open(self.given.parameters):
             told = {problem.pointer for problem in wrong}
             unknown = [jsontext.pointer(name) for name in jsontext.members(edits) if name not in known]
             wrong += [Problem(one, _("There is no such argument.")) for one in unknown if one not in told]
@@ -216,4 +219,5 @@ def _is_open(schema: str | None) -> bool:
     if schema is None:
         return False
     value = jsontext.loads(schema)
-    return isinstance(value, dict) and bool(value.get("additionalProperties") or value.get("patternProperties"))
+    node = schemas.resolve(value, value) if isinstance(value, dict) else {}
+    return bool(node.get("additionalProperties") or node.get("patternProperties"))

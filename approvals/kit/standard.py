@@ -25,6 +25,7 @@ NOTE_CANCEL = _("The question is dropped without an answer.")
 
 CANCEL = AnswerForm(answer=None, note=NOTE_CANCEL)
 FREE = AnswerForm(answer="null", input="whole")
+NULLABLE = replace(FREE, note=_("An answer of null is allowed, but some agents read it as no answer."))
 
 
 def standard_kit(*, reason: str, schema: str | None, has_call: bool, proposal: str | None) -> VerdictKit:
@@ -55,7 +56,7 @@ def _by_reason(reason: str) -> dict[str, AnswerForm]:
 
 def _by_schema(root: Any, text: str, proposal: str | None) -> VerdictKit:
     if not isinstance(root, dict):
-        return _offer({ANSWERED: FREE}) if root else _offer({}, impossible={ANSWERED: NO_ANSWER})
+        return _offer({ANSWERED: NULLABLE}) if root else _offer({}, impossible={ANSWERED: NO_ANSWER})
     node = schemas.resolve(root, root)
     if node.get("enum") == []:
         return _offer({}, impossible={ANSWERED: NO_ANSWER})
@@ -65,7 +66,7 @@ def _by_schema(root: Any, text: str, proposal: str | None) -> VerdictKit:
     members = schema_shape.members_of(root, root)
     if "approved" in members and _is_boolean(members["approved"]):
         return _Approval(root, text, members, proposal).kit()
-    return _offer({ANSWERED: FREE})
+    return _offer({ANSWERED: NULLABLE if schemas.holds(root, root, "null") else FREE})
 
 
 def _is_boolean(node: dict[str, Any]) -> bool:

@@ -52,12 +52,7 @@ def test_without_a_schema_the_reason_says_what_yes_and_no_are(reason: str, answe
 def test_without_a_schema_any_other_question_is_answered_freely(reason: str) -> None:
     kit = kit_for(reason=reason)
     assert list(kit.forms) == ["answered", "cancelled"]
-    assert [answer(kit, "answered", input=text) for text in ("false", '""', "null", "[]")] == [
-        "false",
-        '""',
-        "null",
-        "[]",
-    ]
+    assert [answer(kit, "answered", input=text) for text in ("false", '""', "0", "[]")] == ["false", '""', "0", "[]"]
     assert wrong(kit, "answered") == ["/input"]
     assert wrong(kit, "answered", input="yes please") == ["/input"]
 
@@ -258,3 +253,17 @@ def test_edits_deep_inside_an_answer_are_read_back() -> None:
     assert sent == '{"decisions":[{"type":"edit","args":{"n":2}}]}'
     assert kit.meaning(sent) == Meaning(verdict="approved", edits='{"n":2}')
     assert kit.meaning('{"decisions":[{"type":"edit"}]}') is None
+
+
+def test_null_is_an_answer_only_where_a_schema_allows_it() -> None:
+    assert wrong(kit_for(reason="input_required"), "answered", input="null") == ["/input"]
+    nullable = kit_for({"type": ["string", "null"]})
+    assert answer(nullable, "answered", input="null") == "null"
+    assert "no answer" in nullable.forms["answered"].note
+    assert kit_for({"type": "string"}).forms["answered"].note == ""
+
+
+def test_edits_may_add_what_an_open_schema_invites() -> None:
+    kit = kit_for(EDITABLE)
+    assert answer(kit, "approved", edits='{"cc":"x"}', parameters='{"additionalProperties":true}')
+    assert wrong(kit, "approved", edits='{"cc":"x"}', parameters='{"additionalProperties":false}') == ["/edits/cc"]
