@@ -11,6 +11,7 @@ from django.conf import settings
 
 LONGEST = 600.0  # seconds between two tries
 ATTEMPTS = 25
+JITTER = random.SystemRandom()
 PATIENCE = timedelta(hours=72)
 LONGEST_ASKED = 3600.0  # a Retry-After beyond an hour is not waited for
 
@@ -18,7 +19,7 @@ LONGEST_ASKED = 3600.0  # a Retry-After beyond an hour is not waited for
 def delay(misses: int, *, retry_after: float | None = None) -> timedelta:
     """How long to wait after the n-th miss; never earlier than the agent asked for."""
     top = min(LONGEST, settings.BACKOFF_SECONDS * 3.0 ** min(misses, 10))
-    return timedelta(seconds=max(random.uniform(0, top), min(retry_after or 0.0, LONGEST_ASKED)))
+    return timedelta(seconds=max(JITTER.uniform(0, top), min(retry_after or 0.0, LONGEST_ASKED)))
 
 
 def used_up(*, misses: int, sealed_at: datetime, now: datetime) -> bool:

@@ -37,9 +37,10 @@ def accepted(run: Run, view: RunView, *, now: datetime) -> None:
     with transaction.atomic():
         resume = resuming.locked(run.resume_id) if run.resume_id else None
         fresh = Run.objects.filter(pk=run.pk, accepted_at=None)
-        if not fresh.update(accepted_at=now, **_stated(view)):
+        if not fresh.update(accepted_at=now, **stated(view)):
             return
-        trail.of_run("run.started", "The agent started the run.", run=run, case=resume and resume.case, now=now)
+        case = resume.case if resume else None
+        trail.of_run("run.started", "The agent started the run.", run=run, case=case, now=now)
         started = (DeliveryState.ARMED, DeliveryState.IN_DOUBT)  # in doubt: late evidence
         if resume is not None and resume.state in started and ending.is_newest(resume, run):
             move(
@@ -48,7 +49,8 @@ def accepted(run: Run, view: RunView, *, now: datetime) -> None:
             )  # fmt: skip
 
 
-def _stated(view: RunView) -> dict[str, Any]:
+def stated(view: RunView) -> dict[str, Any]:
+    """What a run says about itself at its start."""
     return {
         "protocol_version": (view.protocol_version or "")[:40],
         "parent_run_id": view.parent_run_id or "",
@@ -65,7 +67,7 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
             status = status_of(view, pauses, head)
             _write_end(run, view, dialect, status=status, warnings=warnings, trouble=head.trouble, now=now)
             _write_calls(run, view)
-            _tell(run, view, pauses, status, case=resume and resume.case, head=head, now=now)
+            _tell(run, view, pauses, status, case=resume.case if resume else None, head=head, now=now)
             if resume is not None:
                 ending.end(resume, run, view, paused=bool(pauses), head=head, now=now)
         if pauses and not run.interrupts.exists():
@@ -132,8 +134,8 @@ def _write_end(run: Run, view: RunView, dialect: Dialect, *, status: str, warnin
     run.snapshot = outgoing.Snapshot(tuple(messages), state).to_text()
     run.lease_owner, run.lease_until = "", None
     run.save(update_fields=[
-        "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot", "lease_owner",
-        "lease_until",
+        "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot",
+        "lease_owner", "lease_until",
     ])  # fmt: skip
 
 

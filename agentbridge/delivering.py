@@ -99,8 +99,8 @@ class Delivery:
         dropped = asyncio.ensure_future(self.dropped.wait())
         try:
             while not (self.dropped.is_set() and self.trailing):
-                await asyncio.wait({coming, dropped} if self.trailing else {coming}, timeout=pace.patience(),
-                                   return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+                watched: set[asyncio.Future[Any]] = {coming, dropped} if self.trailing else {coming}
+                await asyncio.wait(watched, timeout=pace.patience(), return_when=asyncio.FIRST_COMPLETED)
                 if not coming.done():
                     yield b""
                     continue

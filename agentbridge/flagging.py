@@ -1,4 +1,4 @@
-"""What a reviewer is warned of before reading on: one flag, one sentence, and where (the slugs are an outside contract)."""
+"""What a reviewer is warned of before reading on: one sentence, and where. The slugs are an outside contract."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agentbridge.dialects import evidence
 from agentbridge.dialects.contract import Flag, Pause, flag
 from agentbridge.expiry import Deadline
 from agentbridge.record import CallView, RunView
-from agentbridge.toolcalls import same_arguments
+from agentbridge.toolcalls import same_arguments, typed
 from approvals import jsontext, schemas
 from approvals.models import Task
 
@@ -77,20 +78,31 @@ def _about_arguments(pause: Pause, spoken: Spoken) -> Iterator[Flag]:
         return  # the dialect said so
     if call.state in ("incomplete", "invalid"):
         yield flag("arguments-unreadable", "The arguments are not whole or not valid JSON; they are shown as received.")
-    yield from _conflicts(call, spoken)
+    yield from _conflicts(pause, call, spoken)
     yield from _odd_json(call.args)
 
 
-def _conflicts(call: CallView, spoken: Spoken) -> Iterator[Flag]:
-    """T-65, C-38: the reviewer approves one thing, the agent may do the other."""
+def _conflicts(pause: Pause, call: CallView, spoken: Spoken) -> Iterator[Flag]:
+    """T-65, C-38: the reviewer approves one thing, the agent may do the other. Said once, with the other text."""
     others = [args for id_, _name, args in spoken if id_ == call.id] + ([call.conflict] if call.conflict else [])
-    for other in others:
-        if not same_arguments(call.args, other):
-            yield flag(
-                "conflicting-arguments",
-                f"Conflicting arguments: the agent also gave this call other arguments: {other}",
-            )
-            return
+    different = [other for other in others if not same_arguments(call.args, other)]
+    claimed = evidence.claim(pause.interrupt)
+    if claimed is not None and claimed.name == call.name and not _agrees(call.args, claimed.args):
+        different.append(claimed.args)
+    if different:
+        sentence = f"Conflicting arguments: the agent also gave this call other arguments: {different[0]}"
+        yield flag("conflicting-arguments", sentence)
+
+
+def _agrees(args: str, claimed: str) -> bool:
+    """A note may name some of the arguments only; those it names have to be equal."""
+    try:
+        given, said = jsontext.loads(args or "{}"), jsontext.loads(claimed)
+    except jsontext.JSONTextError:
+        return True  # what cannot be read is flagged as that
+    if not isinstance(given, dict) or not isinstance(said, dict):
+        return same_arguments(args, claimed)
+    return all(typed(given.get(name)) == typed(value) for name, value in said.items())
 
 
 def _odd_json(text: str) -> Iterator[Flag]:
@@ -103,7 +115,8 @@ def _odd_json(text: str) -> Iterator[Flag]:
 
 
 def _about_text(pause: Pause) -> Iterator[Flag]:
-    texts = [pause.interrupt.message or "", pause.call.args if pause.call else "", pause.call.name if pause.call else ""]
+    call = pause.call
+    texts = [pause.interrupt.message or "", *([call.args, call.name] if call else [])]
     decoded = [_decoded(text) for text in texts]
     if any(LONG_BLANK.search(text) for text in decoded):
         yield flag("long-white-space-or-cut-value", "A long stretch of white space hides what follows it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 
@@ -25,10 +26,13 @@ from agentbridge.record import (
     RunView,
     Truncated,
 )
+from agentbridge.toolcalls import same_arguments
 from approvals import exhibits, intake, jsontext, reviewing
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause
 
+# T-80: before it paused, the agent itself says that the call waits; that is a result by name only.
+INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
 ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)
 
 
@@ -46,7 +50,9 @@ def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None
         return
     told = {"runId": run.run_id, "toolCallId": found.tool_call_id, "text": found.text, "at": stamp(now)}
     reviewing.record_result(task, result=told, now=now)
-    if run.resume_id is None or run.resume.case_id != task.case_id:
+    carried = run.resume is not None and run.resume.case_id == task.case_id
+    interim = run.pk == asking_run(task) and INTERIM.search(found.text)
+    if not carried and not interim:
         sentence = "A result came in a run that does not carry our answer: it was executed without approval from here."
         reviewing.add_flag(task, flag=flag("executed-without-approval", sentence), now=now)
 
@@ -60,7 +66,7 @@ def task_of_call(run: Run, tool_call_id: str) -> Task | None:
     thread = run.thread
     tasks = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).select_related("case").order_by("-pk")
     about = [task for task in tasks if tool_call_id in names_of(task)]
-    own = [task for task in about if run.resume_id is not None and task.case_id == run.resume.case_id]
+    own = [task for task in about if run.resume is not None and task.case_id == run.resume.case_id]
     return next(iter(own or about), None)
 
 
@@ -76,13 +82,15 @@ def late_error(run: Run, fact: LateError, *, now: datetime) -> None:
     if fresh.answer_class == "J":
         return
     said = f"{fact.message} ({fact.code})" if fact.code else fact.message
-    Run.objects.filter(pk=run.pk).update(answer_class="J", error=fresh.error or said, error_code=(fact.code or "")[:200])
+    told = {"answer_class": "J", "error": fresh.error or said, "error_code": (fact.code or "")[:200]}
+    Run.objects.filter(pk=run.pk).update(**told)
     case = Case.objects.filter(resumes=run.resume_id).first() if run.resume_id else case_of(fresh)
-    trail.of_run("run.erred_late", f"After its end the run reported an error: {said}", run=fresh, case=case, now=now)
-    Resume.objects.filter(pk=run.resume_id).update(answer_class="J")
+    sentence = f"After its end the run reported an error: {said}"
+    trail.of_run("run.erred_late", sentence, run=fresh, case=case, now=now)
+    Resume.objects.filter(attempts=fresh).update(answer_class="J")
     if case is None:
         return
-    incidents.open_one(case, Incident.Kind.LATE_ERROR, f"After its end the run reported an error: {said}", run=fresh, now=now)
+    incidents.open_one(case, Incident.Kind.LATE_ERROR, sentence, run=fresh, now=now)
     asked = case_of(fresh)
     for task in asked.tasks.all() if asked else ():
         warning = flag("error-after-the-pause", f"After it paused, the agent reported an error: {said}")
@@ -110,7 +118,7 @@ def observe(carrier: Run, view: RunView, *, now: datetime) -> None:
         return
     run = Run.objects.create(
         thread=thread, key=key, run_id=view.run_id, kind=Run.Kind.OBSERVED, status=Run.Status.RUNNING, created_at=now,
-        input=echoed_input(view), parent_run_id=view.parent_run_id or "", protocol_version=(view.protocol_version or "")[:40],
+        input=echoed_input(view), **concluding.stated(view),
     )  # fmt: skip
     sentence = f"A run that nobody here asked for was seen in the answer to {carrier.run_id}."
     trail.of_run("run.observed", sentence, run=run, data={"status": view.status, "in": carrier.run_id}, now=now)
@@ -134,7 +142,8 @@ def answered_elsewhere(carrier: Run, fact: Echo, *, now: datetime) -> None:
     if fact.run.known:
         return
     entries = jsontext.loads(fact.resume)
-    ids = {entry.get("interruptId") for entry in entries if isinstance(entry, dict)} if isinstance(entries, list) else set()
+    listed = entries if isinstance(entries, list) else []
+    ids = {entry.get("interruptId") for entry in listed if isinstance(entry, dict)}
     case = opening.newest_case(carrier.thread)
     if case is None or case.state not in opening.WAITING or case.taken_at is not None:
         return
@@ -155,21 +164,27 @@ def last_words(run: Run, reader: Reader, *, now: datetime) -> None:
 
 
 def changed_calls(run: Run, view: RunView, *, now: datetime) -> None:
-    """The call turned up again with other arguments after the pause: a second frozen version, the first one kept."""
-    for asked in run.interrupts.exclude(task=None).select_related("task"):
-        task = asked.task
-        call = view.calls.get(translation.refs_of(task).get("gatedCallId") or "") if task else None
-        if task is None or call is None or call.conflict is None:
+    """A call that waits for an answer turned up again with other arguments: a second frozen version, the first kept."""
+    case = opening.newest_case(run.thread)
+    if case is None or case.state not in opening.WAITING or run.kind == Run.Kind.RESUMED:
+        return
+    for task in case.tasks.select_related("case"):
+        call = view.calls.get(translation.refs_of(task).get("gatedCallId") or "")
+        if call is None:
             continue
         shown = exhibits.load(task.exhibits.order_by("-version")[0].body)
+        other = call.args if run.pk != asking_run(task) else call.conflict
         told = any(each["slug"] == "conflicting-arguments" for each in task.flags)
-        if told or shown.tool is None or shown.tool.args_text == call.conflict:
+        if other is None or told or shown.tool is None or same_arguments(shown.tool.args_text, other):
             continue
         warning = flag("conflicting-arguments", f"Conflicting arguments: before, this call was {shown.tool.args_text}")
-        grown = replace(shown, tool=replace(shown.tool, args_text=call.conflict), flags=[*shown.flags, warning])
+        grown = replace(shown, tool=replace(shown.tool, args_text=other), flags=[*shown.flags, warning])
         intake.refreeze(task, grown, now=now)
-        if task.case.taken_at is not None:
+        if case.taken_at is not None:
             text = "After the answers were sealed, the call turned out to have other arguments."
-            incidents.open_one(task.case, Incident.Kind.OTHER_ARGUMENTS, text, task=task, run=run, now=now)
+            incidents.open_one(case, Incident.Kind.OTHER_ARGUMENTS, text, task=task, run=run, now=now)
 
 
+def asking_run(task: Task) -> int | None:
+    """The run whose pause this task answers."""
+    return Run.objects.filter(interrupts__task=task).values_list("pk", flat=True).first()

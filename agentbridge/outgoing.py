@@ -8,6 +8,7 @@ from agentbridge import dialects, protocol, translation
 from agentbridge.models import Resume, Run
 from agentbridge.record import RunInput
 from approvals import jsontext
+from approvals.fields import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Outgoing:
 
 def asked_input(run: Run) -> RunInput:
     """The input that a run was asked with; raises `protocol.ProtocolError` when it is not on record."""
-    return protocol.read_input(run.input.decode("utf-8", "surrogatepass"))
+    return protocol.read_input(text_of(run.input))
 
 
 def build(resume: Resume, *, run_id: str) -> Outgoing:
@@ -47,7 +48,7 @@ def build(resume: Resume, *, run_id: str) -> Outgoing:
     dialect = dialects.get(interrupted.dialect)
     spoken = translation.sending_of(resume.case, interrupted, closing_at=resume.closing_at).messages
     messages = tuple(dialect.arrange([*left.messages, *spoken]))
-    entries = resume.entries.decode("utf-8", "surrogatepass")
+    entries = text_of(resume.entries)
     body = protocol.run_input(
         thread_id=resume.thread.thread_id,
         run_id=run_id,
@@ -55,7 +56,7 @@ def build(resume: Resume, *, run_id: str) -> Outgoing:
         state=left.state,
         tools=asked.tools,
         context=asked.context,
-        forwarded_props=resume.forwarded_props.decode("utf-8", "surrogatepass") or asked.forwarded_props,
+        forwarded_props=text_of(resume.forwarded_props) or asked.forwarded_props,
         resume=None if entries in ("", "[]") else entries,
         protocol_version=None if resume.agent.pre_1_0 else protocol.PROTOCOL_VERSION,
     )

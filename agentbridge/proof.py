@@ -12,6 +12,7 @@ from agentbridge.models import Interrupt, Resume, Run
 from agentbridge.outgoing import Outgoing
 from agentbridge.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import exhibits, jsontext
+from approvals.fields import text_of
 from approvals.models import AuditEntry, Decision, Task
 
 OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
@@ -49,7 +50,7 @@ def _newest_and_whole(resume: Resume) -> Iterator[str]:
 
 def _entries_are_the_decisions(resume: Resume) -> Iterator[str]:
     sending = translation.sending_of(resume.case, resume.interrupted_run, closing_at=resume.closing_at)
-    if (sending.entries or "[]") != resume.entries.decode("utf-8", "surrogatepass"):
+    if (sending.entries or "[]") != text_of(resume.entries):
         yield "The sealed answers are not the recorded decisions."
 
 

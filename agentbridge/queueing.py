@@ -14,7 +14,7 @@ from agentbridge.tickets import Ticket, headers_of
 
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
-    """(run, agent) of queued first runs, in the order they were asked for; `closed` are agents whose breaker is open."""
+    """(run, agent) of queued first runs, in the order they were asked for; `closed`: agents whose breaker is open."""
     queued = Run.objects.filter(kind=Run.Kind.FIRST, status=Run.Status.QUEUED, lease_owner="")
     queued = queued.filter(thread__agent__enabled=True)
     return list(queued.exclude(thread__agent__in=closed).order_by("pk").values_list("pk", "thread__agent")[:limit])
@@ -33,7 +33,7 @@ def claim(pk: int, *, owner: str, now: datetime) -> Ticket | None:
     agent = run.thread.agent
     return Ticket(
         run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=run.thread_id, fence=fence, url=agent.url,
-        headers=headers_of(agent), body=run.input,
+        headers=headers_of(agent), body=bytes(run.input),
     )  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from agentbridge.record import (
     Fact,
     LateError,
     Limits,
-    Paused,
     Rejected,
     RunInput,
     RunView,
@@ -66,6 +65,7 @@ class Reader:
         self._errored = False  # a RUN_ERROR was last: only RUN_STARTED may follow
         self._rejected = False
         self._thinking = 0
+        self._reasoning_id = f"thinking-{run_id}-0"  # stands in for the id that 0.x events lack
 
     @property
     def comments(self) -> int:
@@ -119,22 +119,30 @@ class Reader:
 
     def _frames(self, frames: list[sse.Frame]) -> None:
         for frame in frames:
-            self._say(self._frame(frame))
+            facts = self._frame(frame)
+            if facts:
+                self._say(facts)
 
     def _frame(self, frame: sse.Frame) -> list[Fact]:
-        parsed = parse_event(frame.data, reasoning_id=f"thinking-{self.run_id}-{self._thinking}")
+        parsed = parse_event(frame.data, reasoning_id=self._reasoning_id)
         if not frame.terminated:
             self._loose(Note("A.3", "info", "", "The last frame was not terminated by a blank line."))
         if frame.bad_utf8:
             self._loose(Note("A.3", "error", "", "A frame holds bytes that are not UTF-8."))
-        self.events += isinstance(parsed, Event) or parsed.type != ""
         if isinstance(parsed, Problem):
-            self._loose(parsed.note, parsed.type)
-            if self._run is not None and not self._run.view.ended:
-                self._run.view.acted = True  # nobody knows what it said
-            return []
-        self._thinking += parsed.type == "REASONING_MESSAGE_END" and parsed.older
+            return self._unread(parsed)
+        self.events += 1
+        if parsed.older and parsed.type == "REASONING_MESSAGE_END":
+            self._thinking += 1
+            self._reasoning_id = f"thinking-{self.run_id}-{self._thinking}"
         return self._event(parsed)
+
+    def _unread(self, problem: Problem) -> list[Fact]:
+        self.events += problem.type != ""
+        self._loose(problem.note, problem.type)
+        if self._run is not None and not self._run.view.ended:
+            self._run.view.acted = True  # nobody knows what it said
+        return []
 
     def _loose(self, note: Note, kind: str = "") -> None:
         """Something noted about a frame that has no effect."""
@@ -155,7 +163,7 @@ class Reader:
         run.view.events += 1
         run.notes.reading(event, self.events)
         if self._rejected:
-            return self._quarantine(run, event)
+            return boundaries.quarantine(run, event)
         if run.view.ended and not (run.view.status == "failed" and "events-after-error" in self.tolerances):
             return self._after(run, event)
         return self._inside(run, event)
@@ -247,7 +255,8 @@ class Reader:
     def _after(self, run: OpenRun, event: Event) -> list[Fact]:
         """Something after the end of a run (C-9, C-12): one late error is legal, the rest is not."""
         if self._errored:
-            return self._reject(run, "C-9", f"{event.type} comes after a RUN_ERROR.")
+            refused = self._reject(run, "C-9", f"{event.type} comes after a RUN_ERROR.")
+            return [*refused, *boundaries.quarantine(run, event)]  # what breaks the rule may itself ask questions
         if event.type != "RUN_ERROR":
             run.notes.add("C-9", "warning", f"{event.type} comes after the end of the run and has no effect.")
             return []
@@ -265,19 +274,6 @@ class Reader:
             return [Rejected(run.view, rule, text)]
         run.view.status = "rejected"
         return [*run.finish(quiet=True), Rejected(run.view, rule, text)]
-
-    def _quarantine(self, run: OpenRun, event: Event) -> list[Fact]:
-        """After a rejection interrupts are only listed (C-29a)."""
-        if event.type != "RUN_FINISHED":
-            return []
-        try:
-            found = outcomes.read_outcome(event, lambda *_: None).interrupts
-        except outcomes.Unreadable:
-            return []
-        for interrupt in found:
-            interrupt.quarantined, interrupt.position = True, len(run.view.interrupts)
-            run.view.interrupts.append(interrupt)
-        return [Paused(run.view)] if found else []
 
     def _say(self, facts: list[Fact]) -> None:
         """Pass facts on, or hold them until it is clear whose run this is."""

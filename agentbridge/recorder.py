@@ -89,8 +89,10 @@ class Recording:
         noticing.last_words(self.run, self.reader, now=now)
 
     def unstarted(self, cut: str | None) -> RunView:
-        thread_id = self.run.thread.thread_id
-        return RunView(run_id=self.run.run_id, thread_id=thread_id, ours=True, started=False, status="truncated", cut=cut)
+        return RunView(
+            run_id=self.run.run_id, thread_id=self.run.thread.thread_id, ours=True, started=False, status="truncated",
+            cut=cut,
+        )  # fmt: skip
 
     def act(self, facts: list[Fact], *, now: datetime) -> None:
         for fact in facts:
@@ -113,6 +115,8 @@ class Recording:
                 crash.point("before_conclude")
                 concluding.conclude(self.run, fact.run, head=self.head, now=now)
                 crash.point("concluded")
+                for found in fact.run.results:  # those that came before there was a task to link them to
+                    noticing.result(self.run, fact.run, found, now=now)
 
 
 def reader_for(run: Run) -> Reader:
@@ -139,7 +143,7 @@ def input_of(run: Run) -> RunInput | None:
 
 
 def view_of(call: ToolCall) -> CallView:
-    return CallView(id=call.tool_call_id, name=call.name, args=call.args, state=call.state, position=call.position)
+    return CallView(id=call.tool_call_id, name=call.name, args=call.args, state=call.state, position=call.position)  # type: ignore[arg-type]
 
 
 def replay(run: Run, *, now: datetime | None = None) -> RunView | None:

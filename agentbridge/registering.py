@@ -49,7 +49,9 @@ class Tokens:
 
 
 @transaction.atomic
-def register(wanted: Wanted, *, new_token: bool = False, by: User | None = None, now: datetime) -> tuple[Agent, Tokens | None]:
+def register(
+    wanted: Wanted, *, new_token: bool = False, by: User | None = None, now: datetime
+) -> tuple[Agent, Tokens | None]:
     """Create or update an agent. Tokens are made for a new one, or when asked for. Raises BadAgent."""
     check(wanted)
     agent = Agent.objects.select_for_update().filter(slug=wanted.slug).first()
@@ -60,7 +62,8 @@ def register(wanted: Wanted, *, new_token: bool = False, by: User | None = None,
     agent.save()
     verb = "agent.added" if created else "agent.changed"
     said = f"Agent “{agent.name}” was {'registered' if created else 'changed'}: {', '.join(changed) or 'nothing'}."
-    trail.of_agent(verb, said, agent=agent, actor=by, data={"changed": changed, "urlVersion": agent.url_version}, now=now)
+    data = {"changed": changed, "urlVersion": agent.url_version}
+    trail.of_agent(verb, said, agent=agent, actor=by, data=data, now=now)
     if tokens is not None:
         trail.of_agent("agent.token_made", f"Agent “{agent.name}” got new tokens.", agent=agent, actor=by, now=now)
     return agent, tokens

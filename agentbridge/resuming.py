@@ -49,6 +49,9 @@ def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
     """Lease one delivery. None: somebody else has it, its agent has enough to do, or its time is over."""
     try:
         with transaction.atomic():
+            # The case first, as everywhere: two deeds on one case never wait for each other in a circle.
+            if not Case.objects.select_for_update(skip_locked=True, no_key=True).filter(resumes=pk).exists():
+                return None
             resume = (
                 Resume.objects.select_for_update(skip_locked=True, of=("self",))
                 .select_related("case", "agent", "thread", "interrupted_run__thread__agent")
@@ -163,8 +166,9 @@ def attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], no
     )  # fmt: skip
 
 
-def locked(pk: int | None) -> Resume:
-    """The delivery with all that a step looks at, held to the end of the transaction."""
+def locked(pk: Any) -> Resume:
+    """The delivery with all that a step looks at, held to the end of the transaction. The case is locked first."""
+    Case.objects.select_for_update(no_key=True).get(resumes=pk)
     rows = Resume.objects.select_for_update(of=("self",))
     return rows.select_related("case", "agent", "thread__agent", "interrupted_run").get(pk=pk)
 

@@ -1,4 +1,4 @@
-"""What an operator does when the way to the agent is not plain. Each verb: rights under lock, one step, entries, a reason."""
+"""What an operator does when the way to the agent is not plain: rights under lock, one step, entries, a reason."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _resend(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
     if resume.case.state != State.SETTLED:
         raise WrongState(_("%(code)s has ended.") % {"code": resume.case.code})
     move(
-        resume, DeliveryState.READY, sentence=f"{by.display_name} lets the same answers be sent again: {reason}", actor=by,
-        now=now, fenced=False, next_try_at=now, attempts_made=0, lost_leases=0, answer_class="",
+        resume, DeliveryState.READY, sentence=f"{by.display_name} lets the same answers be sent again: {reason}",
+        actor=by, now=now, fenced=False, next_try_at=now, attempts_made=0, lost_leases=0, answer_class="",
         data={"reason": reason, "action": "resend"},
     )  # fmt: skip
 
@@ -94,8 +94,8 @@ def _mark_done(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
     if resume.answer_class in ledger.NOT_RUN:
         raise WrongState(_("The agent refused the answers: nothing was done."))
     move(
-        resume, DeliveryState.MARKED_DONE, sentence=f"{by.display_name} found that it was done: {reason}", actor=by, now=now,
-        fenced=False, data={"reason": reason, "action": "mark_done"},
+        resume, DeliveryState.MARKED_DONE, sentence=f"{by.display_name} found that it was done: {reason}", actor=by,
+        now=now, fenced=False, data={"reason": reason, "action": "mark_done"},
     )  # fmt: skip
     resuming.close_unarmed(resume, now=now)
     if resume.case.state == State.SETTLED:
@@ -126,8 +126,9 @@ def _answer_again(resume: Resume, *, reason: str, by: User, now: datetime) -> Ca
 
 
 def _ask_again(task: Task) -> intake.NewTask:
+    shown = exhibits.load(task.exhibits.order_by("-version")[0].body)
     return intake.NewTask(
-        refs=jsontext.loads(task.refs), queue=task.queue, exhibit=exhibits.load(task.exhibits.order_by("-version")[0].body),
+        refs=jsontext.loads(task.refs), queue=task.queue, exhibit=shown,
         kit=VerdictKit.from_json(task.kit), deadline=task.deadline, deadline_text=task.deadline_text, flags=task.flags,
         asked_before=task,
     )  # fmt: skip
@@ -136,8 +137,8 @@ def _ask_again(task: Task) -> intake.NewTask:
 def _abandon(case: Case, resume: Resume | None, *, because: str, reason: str, by: User, now: datetime) -> None:
     if resume is not None and resume.state not in ledger.FINAL:
         move(
-            resume, DeliveryState.ABANDONED, sentence=f"{by.display_name} gave the delivery up: {reason}", actor=by, now=now,
-            fenced=False, data={"reason": reason, "because": because},
+            resume, DeliveryState.ABANDONED, sentence=f"{by.display_name} gave the delivery up: {reason}", actor=by,
+            now=now, fenced=False, data={"reason": reason, "because": because},
         )  # fmt: skip
         resuming.close_unarmed(resume, now=now)
     reviewing.withdraw(case, because=because, by=by, reason=reason, now=now)

@@ -49,7 +49,7 @@ class AgentOff(Refused):
 
 def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = None, run_input_text: str | None = None,
           message: str | None = None, by: User | None, now: datetime) -> Run:
-    """Queue a first run; `by` None: from the shell. The given input's members go out byte for byte; what is missing is made.
+    """Queue a first run; `by` None: from the shell. Given members go out byte for byte; what is missing is made.
 
     Raises `protocol.ProtocolError` for what is no RunAgentInput, and the refusals above.
     """  # fmt: skip
@@ -142,8 +142,6 @@ def _queue(thread: Thread, run_id: str, body: bytes, *, by: User | None, now: da
         thread=thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.FIRST, input=body,
         input_digest=trail.sha256(body), requested_by=by, created_at=now,
     )  # fmt: skip
-    trail.of_run(
-        "run.queued", f"{by.display_name if by else 'The shell'} asked {thread.agent.name} for a run.", run=run, actor=by,
-        data={"inputSha256": run.input_digest}, now=now,
-    )  # fmt: skip
+    said = f"{by.display_name if by else 'The shell'} asked {thread.agent.name} for a run."
+    trail.of_run("run.queued", said, run=run, actor=by, data={"inputSha256": run.input_digest}, now=now)
     return run

@@ -97,14 +97,15 @@ def _lost_before_arming(resume: Resume, now: datetime) -> None:
 
 
 def _lost_after_arming(resume: Resume, run: Run, now: datetime) -> None:
-    """Bytes may have left. Only an agent that was proven replay-safe is asked again, when no run can still be at work."""
+    """Bytes may have left. Only an agent proven replay-safe is asked again, when no run can still be at work."""
     lose(run, now=now)
     lost = resume.lost_leases + 1
     if resume.agent.replay_class in REPLAYABLE:
         again = (run.armed_at or now) + timedelta(seconds=settings.RUN_SECONDS)
         sentence = "The worker was lost after bytes may have left; this agent may be asked again."
-        changes = {"lost_leases": lost, "next_try_at": again}
-        move(resume, DeliveryState.READY, sentence=sentence, run=run, now=now, **changes)
+        move(
+            resume, DeliveryState.READY, sentence=sentence, run=run, now=now, lost_leases=lost, next_try_at=again
+        )
         resuming.ended_early(resume, now=now)
         return
     to = DeliveryState.IN_DOUBT if resume.state == DeliveryState.ARMED else DeliveryState.OUTCOME_UNKNOWN

@@ -16,6 +16,7 @@ from agentbridge.models import Agent, Interrupt, Run, Thread
 from agentbridge.record import CallView, RunView
 from agentbridge.toolcalls import calls_in
 from approvals import exhibits, intake, jsontext
+from approvals.fields import text_of
 from approvals.models import Case, Decision, Queue, Task, Verdict
 from approvals.models.cases import last_moment
 
@@ -172,5 +173,5 @@ def is_late(task: Task, at: datetime) -> bool:
 
 def sending_of(case: Case, run: Run, *, closing_at: datetime | None = None) -> Sending:
     """What the run's dialect sends for this case: decisions never change once taken, so always the same bytes."""
-    props = jsontext.member(run.input.decode("utf-8", "surrogatepass"), "forwardedProps") or "{}"
+    props = jsontext.member(text_of(run.input), "forwardedProps") or "{}"
     return dialects.get(run.dialect).send(answered(case, closing_at=closing_at), props)

@@ -122,7 +122,7 @@ def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
         text = f"Approved, but the result says otherwise: {excerpt(each.results[-1].text)}"
         return Finding("Approved, but the agent says that it did not run.", K.APPROVED_NOT_RUN, text)
     if is_edited(each) and each.repeated is not None and same_arguments(each.repeated, each.proposal or ""):
-        return Finding("Executed; the agent repeated the arguments from before the edit, so which of them ran is not shown.")
+        return Finding("Executed; the agent repeats the arguments from before the edit, so which ran is not shown.")
     return Finding("Executed as approved, with the edits." if is_edited(each) else "Executed as approved.")
 
 
@@ -145,7 +145,7 @@ def _other_arguments(each: Compared) -> Finding | None:
     """T-79: what the resumed run streams for the call is neither what was approved nor what was proposed."""
     if each.repeated is None or each.verdict != Verdict.APPROVED or each.expected is None:
         return None
-    if same_arguments(each.repeated, each.expected) or (is_edited(each) and same_arguments(each.repeated, each.proposal or "")):
+    if any(same_arguments(each.repeated, known) for known in (each.expected, each.proposal or "")):
         return None
     text = f"Other arguments than approved: the resumed run shows {excerpt(each.repeated)}"
     return Finding("", K.OTHER_ARGUMENTS, text)
@@ -161,7 +161,7 @@ def _ran_twice(each: Compared, run: Run) -> Finding | None:
 
 
 def _other_call(each: Compared, view: RunView, told: Sequence[Compared]) -> Finding | None:
-    """The approved call has no result, but one came for a call that nobody was asked about and this run did not start."""
+    """No result for the approved call, but one for a call that nobody was asked about and this run did not start."""
     if each.verdict != Verdict.APPROVED or each.results or not each.calls:
         return None
     ours = {id_ for other in told for id_ in other.calls}
@@ -171,7 +171,7 @@ def _other_call(each: Compared, view: RunView, told: Sequence[Compared]) -> Find
     named = strange[0].tool_call_id
     known = ToolCall.objects.filter(run__thread=each_thread(each), key=key_of(named)).first()
     what = f"the call {known.name}" if known else "a call that matches no call we know"
-    return Finding("", K.OTHER_CALL_RAN, f"The result that came back belongs to {what} ({named}), not to the approved one.")
+    return Finding("", K.OTHER_CALL_RAN, f"The result belongs to {what} ({named}), not to the approved one.")
 
 
 def each_thread(each: Compared) -> int:

@@ -190,8 +190,8 @@ def let_go(ticket: Ticket) -> None:
     """A worker that is through with an attempt holds nothing of it; what it left unfinished is swept at once."""
     now = clock.now()
     Run.objects.in_flight().filter(pk=ticket.run_pk, fence=ticket.fence).update(lease_until=now)
-    moving = Resume.objects.filter(pk=ticket.resume_pk, fence=ticket.fence)
-    moving.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)
+    mine = Resume.objects.filter(pk=ticket.resume_pk or 0, fence=ticket.fence)
+    mine.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)
 
 
 def renew(owner: str) -> None:

@@ -43,3 +43,8 @@ class BytesField(models.BinaryField):
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> bytes | None:
         return None if value is None else bytes(value)
+
+
+def text_of(data: bytes | memoryview) -> str:
+    """The text that stored bytes spell, surrogates included."""
+    return bytes(data).decode("utf-8", "surrogatepass")

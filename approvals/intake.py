@@ -6,7 +6,7 @@ Called by whoever watches agents. `refs` are names and texts that this app print
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +28,7 @@ class NewTask:
     kit: VerdictKit
     deadline: datetime | None = None
     deadline_text: str = ""
-    flags: list[Flag] = field(default_factory=list)
+    flags: Sequence[Flag] = ()
     asked_before: Task | None = None  # the same question, answered once already
 
 
@@ -39,7 +39,7 @@ class NewCase:
     refs: dict[str, str | None]
     tasks: Sequence[NewTask]
     previous: Case | None = None
-    flags: list[Flag] = field(default_factory=list)
+    flags: Sequence[Flag] = ()
     blocked: str = ""  # why nothing can be sent, known from the start
     quarantined: bool = False  # visible, not answerable until an operator accepts it
 

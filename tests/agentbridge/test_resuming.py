@@ -102,7 +102,7 @@ AFTER = [
     pytest.param(Answer([b"no"], status=422, headers={}), "rejected", "A", id="422"),
     pytest.param(Answer(status=307, headers={"Location": "http://127.0.0.1:9/"}), "rejected", "A", id="redirect"),
     pytest.param(Answer(status=503, headers={"Retry-After": "1"}), "rejected", "A", id="503 with Retry-After"),
-    pytest.param(Answer([failed("no such interrupt", "UNKNOWN_INTERRUPT")]), "agent_error", "B", id="refused in stream"),
+    pytest.param(Answer([failed("gone", "UNKNOWN_INTERRUPT")]), "agent_error", "B", id="refused in stream"),
     pytest.param(Answer([started(), failed("partial")]), "agent_error", "C", id="refused after the start"),
     pytest.param(Answer([started(), result(), failed("boom")]), "agent_error", "D", id="failed after a result"),
     pytest.param(Answer([RESET], head=False), "in_doubt", "H", id="reset"),

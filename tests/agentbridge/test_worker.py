@@ -63,10 +63,10 @@ def test_a_pause_is_seen_and_an_answer_leaves_within_a_blink(script: Script, ali
     with working():
         for number in range(5):
             ask(payer, alice, thread_id=f"thread-{number}")
-            until(lambda: len(agent.posts) == 2 * number + 1)
-            pauses.append(until(lambda: Case.objects.count() == number + 1))
+            until(lambda n=number: len(agent.posts) == 2 * n + 1)
+            pauses.append(until(lambda n=number: Case.objects.count() == n + 1))
             decide(only_task(Case.objects.latest("pk")), alice)
-            answers.append(until(lambda: len(agent.posts) == 2 * number + 2))
+            answers.append(until(lambda n=number: len(agent.posts) == 2 * n + 2))
     # The best of five: a poll of half a second would show in every one, a busy machine shows in some.
     assert min(pauses) < 0.2
     assert min(answers) < 0.2

@@ -1,0 +1,211 @@
+"""What a stream leaves on record: bytes first, then rows, cases and warnings; once, also when it is read again."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agentbridge import recorder
+from agentbridge.models import Agent, Incident, Run, StreamChunk, Thread, ToolCall
+from agentbridge.models.agents import key_of
+from agentbridge.recorder import Recording
+from approvals import exhibits
+from approvals.models import AuditEntry, Case, Queue, User
+from tests import bridge_rows
+from tests.people import decide, only_task
+from tests.scripted_agent import call, failed, finished, frame, interrupt, result, started
+
+pytestmark = pytest.mark.django_db
+PAUSE = started() + call() + finished(interrupt())
+
+
+@pytest.fixture
+def payer(payments: Queue) -> Agent:
+    return bridge_rows.add_agent(payments, routes={"ship": "shipping"})
+
+
+def asked(agent: Agent, thread_id: str = "thread-1", **more: Any) -> Run:
+    """A run under way, as the worker has it once it was armed."""
+    thread, _ = Thread.objects.get_or_create(agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id})
+    run_id = str(uuid.uuid4())
+    sent = {
+        "threadId": thread_id, "runId": run_id, "state": {}, "messages": [{"id": "u", "role": "user", "content": "hi"}],
+        "tools": [], "context": [], "forwardedProps": {},
+    }  # fmt: skip
+    now = timezone.now()
+    given = {"input": json.dumps(sent).encode(), "status": "running", "created_at": now, "armed_at": now, **more}
+    return Run.objects.create(thread=thread, key=key_of(run_id), run_id=run_id, **given)
+
+
+def record(run: Run, *parts: bytes) -> Run:
+    recording = Recording(run)
+    for part in parts:
+        said = part.replace(b"__THREAD__", run.thread.thread_id.encode()).replace(b"__RUN__", run.run_id.encode())
+        recording.keep(said, now=timezone.now())
+    recording.close(now=timezone.now())
+    run.refresh_from_db()
+    return run
+
+
+def warned(run: Run) -> list[str]:
+    return [row["rule"] for row in json.loads(run.warnings) if row["severity"] != "info"]
+
+
+def flags(case: Case) -> set[str]:
+    return {flag["slug"] for task in case.tasks.all() for flag in task.flags} | {flag["slug"] for flag in case.flags}
+
+
+def test_a_pause_becomes_a_case_with_everything_frozen(payer: Agent) -> None:
+    run = record(asked(payer), PAUSE)
+    case = Case.objects.get()
+    shown = exhibits.load(only_task(case).exhibits.get().body)
+    assert (run.status, run.outcome, run.events) == ("interrupted", "interrupt", 5)
+    assert shown.tool is not None and (shown.tool.name, shown.tool.args_text) == ("pay", '{"amount": 12.50}')
+    assert run.interrupts.get().task == only_task(case)
+    assert ToolCall.objects.get().args == '{"amount": 12.50}'
+
+
+def test_the_bytes_are_kept_as_they_came(payer: Agent) -> None:
+    parts = [PAUSE[:37], PAUSE[37:61], PAUSE[61:]]
+    run = record(asked(payer), b"".join(parts))
+    kept = b"".join(bytes(data) for data in StreamChunk.objects.filter(run=run).values_list("data", flat=True))
+    assert kept.replace(run.run_id.encode(), b"__RUN__").replace(b"thread-1", b"__THREAD__") == PAUSE
+    assert run.bytes_received == len(kept)
+
+
+def test_reading_it_again_changes_nothing(payer: Agent) -> None:
+    run = record(asked(payer), started() + call() + result() + finished(interrupt()))
+    before = (Case.objects.count(), AuditEntry.objects.count(), only_task(Case.objects.get()).results)
+    assert recorder.replay(run) is not None
+    assert (Case.objects.count(), AuditEntry.objects.count(), only_task(Case.objects.get()).results) == before
+
+
+def test_a_crash_between_storing_and_reading_is_made_good(payer: Agent) -> None:
+    run = asked(payer)
+    data = PAUSE.replace(b"__THREAD__", b"thread-1").replace(b"__RUN__", run.run_id.encode())
+    StreamChunk.objects.create(run=run, n=0, at=timezone.now(), data=data)
+    recorder.replay(run)
+    assert Case.objects.get().state == "open"
+
+
+def test_tasks_go_to_the_queue_of_their_tool(payer: Agent) -> None:
+    Queue.objects.create(name="shipping")
+    record(asked(payer), started() + call("ship") + finished(interrupt()))
+    assert only_task(Case.objects.get()).queue.name == "shipping"
+
+
+def test_without_a_usable_id_the_case_is_blocked_and_says_why(payer: Agent) -> None:
+    record(asked(payer), started() + call() + finished({"reason": "tool_call", "toolCallId": "tc-1"}))
+    assert "no usable id" in Case.objects.get().blocked
+
+
+def test_a_run_without_its_input_cannot_be_resumed(payer: Agent) -> None:
+    record(asked(payer, input=b""), PAUSE)
+    assert "cannot be resumed" in Case.objects.get().blocked
+
+
+def test_a_later_pause_of_the_thread_supersedes_the_open_one(payer: Agent) -> None:
+    record(asked(payer), PAUSE)
+    record(asked(payer), PAUSE)
+    old, new = Case.objects.order_by("pk")
+    assert (old.state, old.ended_because, new.previous) == ("withdrawn", "superseded", old)
+    assert "asked-again" in flags(new)
+
+
+def test_a_success_elsewhere_closes_nothing_and_is_flagged(payer: Agent) -> None:
+    record(asked(payer), PAUSE)
+    record(asked(payer), started() + finished())
+    case = Case.objects.get()
+    assert (case.state, "closed-by-agent" in flags(case)) == ("open", True)
+
+
+def test_a_result_nobody_here_approved_is_shown_and_flagged(payer: Agent) -> None:
+    record(asked(payer), PAUSE)
+    record(asked(payer), started() + result("paid anyway") + finished())
+    task = only_task(Case.objects.get())
+    assert "paid anyway" in (task.results or "")
+    assert "executed-without-approval" in flags(task.case)
+
+
+def test_an_answer_from_elsewhere_ends_the_case(payer: Agent) -> None:
+    record(asked(payer), PAUSE)
+    resume = [{"interruptId": "int-1", "status": "resolved", "payload": {"approved": True}}]
+    other = {"threadId": "thread-1", "runId": "other", "messages": [], "resume": resume}
+    replayed = frame(type="RUN_STARTED", threadId="thread-1", runId="other", input=other)
+    record(asked(payer), replayed + finished().replace(b"__RUN__", b"other") + started() + finished())
+    case = Case.objects.get()
+    assert (case.state, case.ended_because) == ("withdrawn", "answered_elsewhere")
+    assert Run.objects.get(run_id="other").kind == "observed"
+
+
+def test_other_arguments_in_a_later_run_are_a_second_version_and_void_the_decision(payer: Agent, alice: User) -> None:
+    record(asked(payer), PAUSE)
+    task = only_task(Case.objects.get())
+    decide(task, alice)
+    record(asked(payer), started() + call(args='{"amount": 9999}') + finished())
+
+    task.refresh_from_db()
+    assert (task.state, task.exhibits.count()) == ("open", 2)
+    assert "conflicting-arguments" in flags(task.case)
+    assert not task.decisions.live().exists()
+
+
+def test_an_error_after_the_pause_leaves_it_answerable(payer: Agent) -> None:
+    run = record(asked(payer), PAUSE + failed("late"))
+    case = Case.objects.get()
+    assert (run.status, case.state, "error-after-the-pause" in flags(case)) == ("interrupted", "open", True)
+    assert Incident.objects.get().kind == "late_error"
+
+
+def test_questions_after_the_protocol_was_broken_are_quarantined(payer: Agent) -> None:
+    run = record(asked(payer), started() + call() + failed("boom") + finished(interrupt()))
+    assert (run.status, Case.objects.get().state) == ("failed", "quarantined")
+
+
+def test_a_result_before_the_pause_is_linked_and_the_later_one_counts(payer: Agent) -> None:
+    interim = result('{"error": "This tool call requires confirmation."}')
+    record(asked(payer), started() + call() + interim + finished(interrupt()))
+    case = Case.objects.get()
+    assert "requires confirmation" in (only_task(case).results or "")
+    assert "executed-without-approval" not in flags(case)
+
+
+def test_no_ending_is_no_failure(payer: Agent) -> None:
+    assert record(asked(payer), started() + call()).status == "truncated"
+
+
+def test_two_questions_of_one_id_are_both_shown(payer: Agent) -> None:
+    record(asked(payer), started() + call() + finished(interrupt(), interrupt()))
+    case = Case.objects.get()
+    assert (case.tasks.count(), "duplicate-interrupt-id" in flags(case)) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "slug"),
+    [
+        ('{"a": 1, "a": 2}', "duplicate-keys"),
+        ('{"note": "rent\u202egnp"}', "hidden-or-look-alike-characters"),
+        ('{"note": "rent' + " " * 60 + 'and more"}', "long-white-space-or-cut-value"),
+        ('{"a": ', "arguments-unreadable"),
+    ],
+)
+def test_arguments_that_need_a_second_look_say_so(payer: Agent, args: str, slug: str) -> None:
+    record(asked(payer), started() + call(args=args) + finished(interrupt()))
+    assert slug in flags(Case.objects.get())
+
+
+@pytest.mark.parametrize(
+    ("more", "slug"),
+    [
+        ({"expiresAt": "soon"}, "unreadable-expiry"),
+        ({"responseSchema": {"type": 7}}, "invalid-schema"),
+        ({"metadata": {"tool_name": "pay", "tool_input": {"amount": 1200}}}, "conflicting-arguments"),
+    ],
+)
+def test_questions_that_need_a_second_look_say_so(payer: Agent, more: dict[str, Any], slug: str) -> None:
+    record(asked(payer), started() + call() + finished(interrupt(**more)))
+    assert slug in flags(Case.objects.get())
