@@ -23,7 +23,7 @@ def run_input(run: Run) -> str:
 
 
 def case_page(code: str) -> str:
-    return f"/cases/{code}/"
+    return reverse("case", args=[code])
 
 
 def run_address(name: str, slug: str, run_id: str) -> str:

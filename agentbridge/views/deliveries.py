@@ -11,12 +11,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from agentbridge import ledger, settling, visibility
 from agentbridge.models import Resume
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows
-from approvals import permissions
+from approvals import feed, permissions
 from approvals.models import Case, State, User
 from approvals.models.cases import CaseQuerySet
 from approvals.requests import PersonRequest
@@ -30,8 +31,10 @@ VIEWS: dict[str, tuple[str, ...]] = {
 
 @require_safe
 @login_required
+@vary_on_headers("HX-Request")
 def delivery_list(request: PersonRequest) -> HttpResponse:
     """Filters in the URL: `view`, `agent`, and `before` to go on."""
+    cursor = feed.newest_seq()  # read first: what happens meanwhile is told again rather than missed
     user, now = request.user, timezone.now()
     view = request.GET.get("view", "all")
     view = view if view in VIEWS else "all"
@@ -44,10 +47,12 @@ def delivery_list(request: PersonRequest) -> HttpResponse:
         waiting = waiting_rows(user, agent, names=names, may_act=may_act, now=now)
     if view != "waiting":
         others, older = other_rows(request, view, agent, names=names, now=now)
-    return render(request, "agentbridge/delivery_list.html", {
+    context: dict[str, Any] = {
         "view": view, "agent": agent, "names": names, "waiting": waiting, "others": others, "older": older,
-        "counts": counts(user, agent, now),
-    })  # fmt: skip
+        "counts": counts(user, agent, now), "topics": "trail", "cursor": cursor,
+    }  # fmt: skip
+    whole = "agentbridge/delivery_list.html"
+    return render(request, "agentbridge/_delivery_ledger.html" if request.htmx else whole, context)
 
 
 def resumes(user: User, agent: str) -> QuerySet[Resume]:

@@ -10,12 +10,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from agentbridge import rawstream, visibility
 from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
 from agentbridge.views import rows
-from approvals import jsontext
+from approvals import feed, jsontext
 from approvals.requests import PersonRequest
 
 SHOWN = 64 * 1024  # of a stream or an input; the rest is one link away
@@ -24,10 +25,12 @@ LISTED = 200  # warnings and calls on a page
 
 @require_safe
 @login_required
+@vary_on_headers("HX-Request")
 def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
     """The run of `?run=`; without it, the agent's page lists them all."""
     if "run" not in request.GET:
         return HttpResponseRedirect(reverse("agent-page", args=[slug]))
+    cursor = feed.newest_seq()
     run = find_run(request, slug)
     interrupts = run.interrupts.select_related("task__case", "task__queue").order_by("position")
     head, size = rawstream.head(run, SHOWN)
@@ -36,9 +39,10 @@ def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
         "row": row, "run": run, "agent": run.thread.agent, "stream": text_of(head), "stream_size": size,
         "stream_cut": size > len(head), "input": text_of(bytes(run.input[:SHOWN])), "input_size": len(run.input),
         "input_cut": len(run.input) > SHOWN, "warnings": row.warnings[:LISTED],
+        "under_way": run.status in (Run.Status.QUEUED, Run.Status.RUNNING), "topics": "trail", "cursor": cursor,
         "more_warnings": max(0, len(row.warnings) - LISTED), "calls": calls_of(run), "interrupts": interrupts,
     }  # fmt: skip
-    return render(request, "agentbridge/run_page.html", context)
+    return render(request, "agentbridge/_run.html" if request.htmx else "agentbridge/run_page.html", context)
 
 
 @require_safe

@@ -177,3 +177,12 @@ def test_the_list_of_deliveries_asks_a_fixed_number_of_questions(
 def test_soon_is_not_expired(client, olga, open_case, agent):
     case = open_case(deadline=in_seconds(900))
     assert case.code not in page(client, olga, "/deliveries/")
+
+
+def test_lists_and_runs_under_way_read_themselves_again(client, olga, agent, case):
+    running = rows.add_run(agent, "going", "t2", status=Run.Status.RUNNING)
+    assert 'hx-trigger="live:trail from:body"' in page(client, olga, "/deliveries/")
+    assert 'hx-trigger="live:trail from:body"' in page(client, olga, "/agents/payer/runs/", run=running.run_id)
+    assert "hx-trigger" not in page(client, olga, "/agents/payer/runs/", run="run-1")
+    piece = client.get("/deliveries/", headers={"HX-Request": "true"}).content.decode()
+    assert piece.strip().startswith('<div id="deliveries"') and "</html>" not in piece

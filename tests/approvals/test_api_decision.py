@@ -77,8 +77,9 @@ def test_a_whole_answer_that_is_the_rejection_is_recorded_as_rejected(alice, ope
     assert (answer.status_code, answer.json().get("decision", {}).get("verdict")) == (200, "rejected"), answer.content
 
 
-def test_null_can_be_an_answer(alice, open_case, payments):
-    task = open_case(tasks=[new_task(payments, exhibit=asked(), kit=question_kit())]).tasks.get()
+def test_null_can_be_an_answer_where_the_schema_allows_it(alice, open_case, payments):
+    kit = question_kit(schema='{"type":["string","null"]}')
+    task = open_case(tasks=[new_task(payments, exhibit=asked(), kit=kit)]).tasks.get()
     answer = Program(alice).post(f"tasks/{task.code}/decision", body(task, verdict='"answered"', input="null"))
     assert answer.status_code == 200, answer.content
     assert Decision.objects.get().answer == "null"
