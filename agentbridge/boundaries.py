@@ -70,3 +70,17 @@ def fail(run: OpenRun, event: Event) -> list[Fact]:
     view.status, view.error, view.error_code = "failed", event.body.get("message", ""), event.body.get("code")
     view.usage = event.source("usage")
     return [*facts, Failed(view, view.error or "", view.error_code)]
+
+
+def quarantine(run: OpenRun, event: Event) -> list[Fact]:
+    """After a rejection interrupts are only listed (C-29a)."""
+    if event.type != "RUN_FINISHED":
+        return []
+    try:
+        found = outcomes.read_outcome(event, lambda *_: None).interrupts
+    except outcomes.Unreadable:
+        return []
+    for interrupt in found:
+        interrupt.quarantined, interrupt.position = True, len(run.view.interrupts)
+        run.view.interrupts.append(interrupt)
+    return [Paused(run.view)] if found else []

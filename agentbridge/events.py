@@ -22,6 +22,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "subtype": ("“message” or “tool-call”", lambda value: value in ("message", "tool-call")),
     "any": ("anything", lambda value: True),
 }
+EXACT: dict[str, type] = {"string": str, "object": dict, "array": list, "boolean": bool}  # kinds that are one type
 COMMON = "timestamp?:integer rawEvent?:any metadata?:object"
 TAGGED = COMMON + " subagentRunId?"
 
@@ -32,8 +33,22 @@ class Shape:
 
     members: Mapping[str, str]  # name → kind
     needed: tuple[tuple[str, Callable[[Any], bool]], ...]
-    expected: frozenset[str] = frozenset()  # required too, but the event counts without: its meaning lies elsewhere
-    strings: tuple[str, ...] = ()  # all it needs beside its type, where that is strings and nothing is expected
+    expected: frozenset[str]  # required too, but the event counts without: its meaning lies elsewhere
+    required: frozenset[str]  # both of these
+    exact: Mapping[str, type]  # name → type, where the kind is one
+
+    def is_met(self, body: Mapping[str, Any]) -> bool:
+        """Is all there that must be, and all that is there as it must be? So it is with nearly every event."""
+        exact = self.exact
+        for name, value in body.items():
+            if type(value) is not exact.get(name) and not self._allows(name, value):
+                return False
+        return self.required <= body.keys()
+
+    def _allows(self, name: str, value: Any) -> bool:
+        kind = self.members.get(name)
+        # Null is a value only where any is one and one must be (T-24); else it reads as absent, and is noted.
+        return kind is not None and KINDS[kind][1](value) and (value is not None or name in self.required)
 
 
 def _shape(text: str) -> Shape:
@@ -49,9 +64,9 @@ def _shape(text: str) -> Shape:
             needed.append((bare, KINDS[members[bare]][1]))
         if name.endswith("!"):
             expected.add(bare)
-    names = tuple(name for name, _ in needed)
-    plain = not expected and all(members[name] == "string" for name in names)
-    return Shape(members, tuple(needed), frozenset(expected), names if plain else ())
+    exact = {name: EXACT[kind] for name, kind in members.items() if kind in EXACT}
+    required = {name for name, _ in needed} | expected
+    return Shape(members, tuple(needed), frozenset(expected), frozenset(required), exact)
 
 
 EVENTS: dict[str, Shape] = {

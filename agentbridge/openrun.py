@@ -92,14 +92,15 @@ class OpenRun:
         self._texts[id_] = (message, event.body.get("subagentRunId"))
 
     def text_content(self, event: Event) -> None:
-        found = self._texts.get(event.body["messageId"])
+        body = event.body
+        found = self._texts.get(body["messageId"])
         if found is None:
-            self.notes.add(
-                "C-10", "warning", f"Content for the message {excerpt(event.body['messageId'])}, which is not open."
-            )
+            text = f"Content for the message {excerpt(body['messageId'])}, which is not open."
+            self.notes.add("C-10", "warning", text)
             return
-        found[0].pieces.append(event.body["delta"])
-        self._continued(event, *found)
+        found[0].pieces.append(body["delta"])
+        if "metadata" in body or "subagentRunId" in body:
+            self._continued(event, *found)
 
     def text_end(self, event: Event) -> None:
         found = self._texts.pop(event.body["messageId"], None)

@@ -45,7 +45,7 @@ class Event:
     body: dict[str, Any]
     text: str
     notes: list[Note] = field(default_factory=list)
-    spelled: dict[str, str] = field(default_factory=dict)  # member → its name on the wire, where that differs
+    spelled: Mapping[str, str] | None = None  # member → its name on the wire, where that differs
     older: bool = False  # translated from a 0.x event
     synthetic: bool = False  # expanded from a chunk
 
@@ -53,7 +53,7 @@ class Event:
         """The exact text of a member's value; None if it is absent or was left out."""
         if name not in self.body:
             return None
-        return jsontext.member(self.text, self.spelled.get(name, name))
+        return jsontext.member(self.text, (self.spelled or {}).get(name, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +83,13 @@ def parse_event(text: str, *, reasoning_id: str = "") -> Event | Problem:
     shape = EVENTS.get(event.type)
     if shape is None:
         return Problem(kind, Note("C-2", "info", "", f"This version does not know the event {kind}: {excerpt(text)}"))
-    if len(body) == len(shape.strings) + 1 and _only_strings(body, shape.strings):
-        return event  # a delta, as most of a stream is: nothing to leave out and nothing to check
+    if shape.is_met(body):
+        return event
     if not body.keys() <= shape.members.keys():
         _leave_out_unknown(event, shape.members)
     if None in body.values():
         _leave_out_nulls(event, shape)
     return _checked(event, shape)
-
-
-def _only_strings(body: Mapping[str, Any], names: Sequence[str]) -> bool:
-    for name in names:
-        if type(body.get(name)) is not str:
-            return False
-    return bool(names)
 
 
 def _translate(event: Event, reasoning_id: str) -> None:
@@ -119,7 +112,7 @@ def _leave_out_unknown(event: Event, members: Mapping[str, str]) -> None:
         meant = camel(name)
         if meant in members and meant not in event.body:
             event.body[meant] = value
-            event.spelled[meant] = name
+            event.spelled = {**(event.spelled or {}), meant: name}
             event.notes.append(Note("C-3", "warning", f"/{name}", f"The member {name} is read as {meant}."))
         else:
             event.notes.append(Note("C-2", "info", jsontext.pointer(name), f"Unknown member {excerpt(name)} left out."))
@@ -133,8 +126,7 @@ def camel(name: str) -> str:
 
 def _leave_out_nulls(event: Event, shape: Shape) -> None:
     """Null in an optional place reads as absent; where any value is data, null is one (T-24)."""
-    needed = {name for name, _ in shape.needed} | shape.expected
-    for name in [name for name, value in event.body.items() if value is None and name not in needed]:
+    for name in [name for name, value in event.body.items() if value is None and name not in shape.required]:
         del event.body[name]
         event.notes.append(Note("C-29b", "info", f"/{name}", f"{name} is null; read as absent."))
 
