@@ -1,0 +1,82 @@
+"""The outcome watch: every difference between what was decided and what came back has a name (T-73 to T-82)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agentbridge import settling
+from agentbridge.models import Incident
+from approvals.models import Case, User
+from tests.bridge_work import Script, delivery, paused_case, register, work
+from tests.people import decide, only_task
+from tests.scripted_agent import Answer, call, failed, finished, interrupt, pausing, result, started
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SILENT = "approved_not_run"
+ORIGINAL, EDITED, OTHER = '{"amount": 12.50}', '{"amount": 9}', '{"amount": 9999}'
+
+
+def seen(script: Script, alice: User, verdict: str, *parts: bytes, **more: Any) -> tuple[str, list[str], Case]:
+    """What is concluded on the task, and the kinds of incident, when the agent answers with this stream."""
+    agent = script(pausing(), Answer([started(), *parts]))
+    case = paused_case(register(agent), alice)
+    decide(only_task(case), alice, verdict, **more)
+    work()
+    kinds = Incident.objects.filter(case=case).order_by("pk").values_list("kind", flat=True)
+    return only_task(case).conclusion, list(kinds), case
+
+
+STORIES = [
+    pytest.param("approved", [result(), finished()], "Executed as approved.", [], id="done"),
+    pytest.param("approved", [finished()], "Accepted, no evidence", ["approved_not_run"], id="nothing ran"),
+    pytest.param("approved", [result("It was denied."), finished()], "did not run", ["approved_not_run"], id="no"),
+    pytest.param("rejected", [result("Tool call was denied."), finished()], "Denied; the agent says", [], id="denied"),
+    pytest.param("rejected", [finished()], "Denied; nothing ran", [], id="denied in silence"),
+    pytest.param("rejected", [result("paid 12.50"), finished()], "a result came", ["denied_but_ran"], id="ran anyway"),
+    pytest.param("cancelled", [result("paid"), finished()], "a result came", ["denied_but_ran"], id="cancelled, ran"),
+    pytest.param("approved", [result(), failed("boom")], "the run failed", ["failed_after_result"], id="then failed"),
+    pytest.param("approved", [failed("no")], "refused the answers", [], id="refused"),
+    pytest.param("approved", [result(id_="tc-9"), finished()], "no evidence", [SILENT, "other_call_ran"], id="other"),
+    pytest.param("approved", [call(args=OTHER), result(), finished()], "Executed", ["other_arguments"], id="other args"),
+    pytest.param("approved", [call(), result(), finished()], "Executed as approved.", [], id="the same again"),
+    pytest.param("approved", [call(), finished(interrupt())], "no evidence", [SILENT, "asked_again"], id="again"),
+    pytest.param("approved", [result()], "not known", [], id="no ending"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdict", "parts", "conclusion", "kinds"), STORIES)
+def test_promise_and_outcome(
+    script: Script, alice: User, verdict: str, parts: list[bytes], conclusion: str, kinds: list[str]
+) -> None:
+    said, found, _case = seen(script, alice, verdict, *parts)
+    assert conclusion in said
+    assert found == kinds
+
+
+def test_an_edit_that_ran_is_said_so(script: Script, alice: User) -> None:
+    said, kinds, _case = seen(script, alice, "approved", call(args=EDITED), result(), finished(), edits=EDITED)
+    assert (said, kinds) == ("Executed as approved, with the edits.", [])
+
+
+def test_the_arguments_from_before_the_edit_prove_nothing(script: Script, alice: User) -> None:
+    """LangGraph streams the original call again and runs the edited one."""
+    said, kinds, _case = seen(script, alice, "approved", call(args=ORIGINAL), result(), finished(), edits=EDITED)
+    assert ("which ran is not shown" in said, kinds) == (True, [])
+
+
+@pytest.mark.parametrize(("text", "kinds"), [("paid", []), ("paid again", ["ran_twice"])])
+def test_a_second_attempt_with_another_result_ran_twice(
+    script: Script, alice: User, olga: User, text: str, kinds: list[str]
+) -> None:
+    again = Answer([started(), result(text, message="m-2"), finished()])
+    agent = script(pausing(), Answer([started(), result()]), again)
+    case = paused_case(register(agent), alice)
+    decide(only_task(case), alice)
+    work()
+    settling.resolve_doubt(case, action="resend", reason="try again", by=olga, now=timezone.now())
+    work()
+    assert delivery(case).state == "finished"
+    assert list(Incident.objects.values_list("kind", flat=True)) == kinds
