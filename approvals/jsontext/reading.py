@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from json.decoder import (
-    JSONDecodeError,
-    scanstring,  # type: ignore[attr-defined] # missing in the stubs
-)
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined] # scanstring: not in the stubs
 from typing import Any
 
 from approvals.jsontext.pointers import index, parts, pointer
