@@ -17,10 +17,11 @@ from agentbridge import ledger, settling, visibility
 from agentbridge.models import Resume
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows
-from approvals import feed, permissions
+from approvals import permissions
 from approvals.models import Case, State, User
 from approvals.models.cases import CaseQuerySet
 from approvals.requests import PersonRequest
+from approvals.waiting import newest_seq
 
 PAGE = 50
 COUNTED = 1_000  # beyond this a count says "1,000+"
@@ -34,7 +35,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
 @vary_on_headers("HX-Request")
 def delivery_list(request: PersonRequest) -> HttpResponse:
     """Filters in the URL: `view`, `agent`, and `before` to go on."""
-    cursor = feed.newest_seq()  # read first: what happens meanwhile is told again rather than missed
+    cursor = newest_seq()  # read first: what happens meanwhile is told again rather than missed
     user, now = request.user, timezone.now()
     view = request.GET.get("view", "all")
     view = view if view in VIEWS else "all"

@@ -16,7 +16,7 @@ from agentbridge import rawstream, visibility
 from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
 from agentbridge.views import rows
-from approvals import feed, jsontext
+from approvals import jsontext, waiting
 from approvals.requests import PersonRequest
 
 SHOWN = 64 * 1024  # of a stream or an input; the rest is one link away
@@ -30,7 +30,7 @@ def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
     """The run of `?run=`; without it, the agent's page lists them all."""
     if "run" not in request.GET:
         return HttpResponseRedirect(reverse("agent-page", args=[slug]))
-    cursor = feed.newest_seq()
+    cursor = waiting.newest_seq()
     run = find_run(request, slug)
     interrupts = run.interrupts.select_related("task__case", "task__queue").order_by("position")
     head, size = rawstream.head(run, SHOWN)
