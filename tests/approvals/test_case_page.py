@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.utils import timezone
 
@@ -60,8 +62,8 @@ def test_an_operator_may_only_cancel(olga, task, read):
 def test_a_decided_task_shows_what_changed_and_by_whom(alice, carol, task, read):
     decide(task, alice, edits='{"to": "ops@example.org", "amount": 99, "note": "rent"}', comment="agreed on 99")
     page = read(task.case, carol)
-    for words in ("Approved with 1 change", "/amount", "120.50", "99", "alice", "agreed on 99"):
-        assert words in page.text
+    assert "Approved with 1 change" in page.text and "agreed on 99" in page.text
+    assert re.search(r"/amount number 120\.50 99 ", page.text)
 
 
 def test_only_its_author_can_take_a_decision_back_from_the_page(alice, bob, task, read):
