@@ -61,7 +61,8 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
     """Write the run's end. A second call with later news adds only pauses that were not there before."""
     with transaction.atomic():
         resume = resuming.locked(run.resume_id) if run.resume_id else None
-        run = Run.objects.select_for_update(of=("self",)).select_related("thread__agent").get(pk=run.pk)
+        opening.hold(run.thread)
+        run = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").get(pk=run.pk)
         dialect, pauses, warnings = understood(run, view)
         if run.status in UNDECIDED:
             status = status_of(view, pauses, head)
@@ -101,6 +102,7 @@ def write_seen(run: Run, view: RunView, *, now: datetime) -> None:
 def open_seen(run: Run, view: RunView, *, now: datetime) -> None:
     """T-88: the newest run of a stream is a pause that we did not know: one case, marked as seen in replay."""
     dialect, pauses, _warnings = understood(run, view)
+    opening.hold(run.thread)
     if pauses and not run.interrupts.exists():
         for pause in pauses:
             pause.flags.append(flag("seen-in-replay", "Seen in replayed history: nobody here saw it happen."))

@@ -78,7 +78,8 @@ def names_of(task: Task) -> tuple[str | None, ...]:
 @transaction.atomic
 def late_error(run: Run, fact: LateError, *, now: datetime) -> None:
     """Class J: the end that was written stays; the error is told, flagged and an incident."""
-    fresh = Run.objects.select_for_update(of=("self",)).select_related("thread__agent").get(pk=run.pk)
+    opening.hold(run.thread)
+    fresh = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").get(pk=run.pk)
     if fresh.answer_class == "J":
         return
     said = f"{fact.message} ({fact.code})" if fact.code else fact.message

@@ -10,7 +10,7 @@ from agentbridge.dialects.contract import Dialect, Pause, flag
 from agentbridge.models import DeliveryState, Resume, Run, Thread
 from agentbridge.record import RunView
 from agentbridge.toolcalls import same_arguments
-from approvals import exhibits, intake, reviewing
+from approvals import exhibits, intake, locking, reviewing
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State
 
@@ -31,6 +31,13 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
     for task in case.tasks.all():
         run.interrupts.filter(position=task.position).update(task=task)
     return case
+
+
+def hold(thread: Thread) -> None:
+    """Lock the thread's newest case before the first entry is written: the end of the trail is always locked last."""
+    newest = newest_case(thread)
+    if newest is not None:
+        locking.locked_case(newest)
 
 
 def newest_case(thread: Thread) -> Case | None:

@@ -23,7 +23,7 @@ def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int,
 @transaction.atomic
 def claim(pk: int, *, owner: str, now: datetime) -> Ticket | None:
     """Lease one queued run. None: another worker has it, or its agent has enough to do."""
-    rows = Run.objects.select_for_update(skip_locked=True, of=("self",)).select_related("thread__agent")
+    rows = Run.objects.select_for_update(skip_locked=True, of=("self",), no_key=True).select_related("thread__agent")
     run = rows.filter(pk=pk, status=Run.Status.QUEUED, lease_owner="").first()
     if run is None or agent_is_busy(run.thread.agent):
         return None
@@ -37,10 +37,15 @@ def claim(pk: int, *, owner: str, now: datetime) -> Ticket | None:
     )  # fmt: skip
 
 
+def _locked(ticket: Ticket) -> Run:
+    rows = Run.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("thread__agent").get(pk=ticket.run_pk)
+
+
 def arm(ticket: Ticket, *, now: datetime) -> None:
     """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
     with transaction.atomic():
-        run = Run.objects.select_for_update(of=("self",)).select_related("thread__agent").get(pk=ticket.run_pk)
+        run = _locked(ticket)
         mine = run.status == Run.Status.QUEUED and run.fence == ticket.fence
         if not mine or run.lease_until is None or run.lease_until <= now:
             raise NotArmed("The lease on this run was over.")
@@ -53,7 +58,7 @@ def arm(ticket: Ticket, *, now: datetime) -> None:
 @transaction.atomic
 def give_up(ticket: Ticket, *, sentence: str, now: datetime) -> None:
     """The agent could not be reached: the run ends unsent, and a person may start another."""
-    run = Run.objects.select_for_update(of=("self",)).select_related("thread__agent").get(pk=ticket.run_pk)
+    run = _locked(ticket)
     if run.status not in (Run.Status.QUEUED, Run.Status.RUNNING) or run.fence != ticket.fence:
         return
     ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence, "lease_owner": "", "lease_until": None}

@@ -7,6 +7,7 @@ and `replay` can read it again after a crash. Everything here runs in a database
 from __future__ import annotations
 
 from datetime import datetime
+from typing import cast
 
 from django.conf import settings
 from django.db import transaction
@@ -143,7 +144,8 @@ def input_of(run: Run) -> RunInput | None:
 
 
 def view_of(call: ToolCall) -> CallView:
-    return CallView(id=call.tool_call_id, name=call.name, args=call.args, state=call.state, position=call.position)  # type: ignore[arg-type]
+    state = cast(CallState, call.state)
+    return CallView(id=call.tool_call_id, name=call.name, args=call.args, state=state, position=call.position)
 
 
 def replay(run: Run, *, now: datetime | None = None) -> RunView | None:

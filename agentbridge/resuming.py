@@ -50,10 +50,11 @@ def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
     try:
         with transaction.atomic():
             # The case first, as everywhere: two deeds on one case never wait for each other in a circle.
-            if not Case.objects.select_for_update(skip_locked=True, no_key=True).filter(resumes=pk).exists():
+            cases = Case.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+            if cases.filter(resumes=pk).first() is None:
                 return None
             resume = (
-                Resume.objects.select_for_update(skip_locked=True, of=("self",))
+                Resume.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
                 .select_related("case", "agent", "thread", "interrupted_run__thread__agent")
                 .filter(pk=pk, state=DeliveryState.READY, replaced_at=None)
                 .first()
@@ -75,7 +76,7 @@ def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
 
 def agent_is_busy(agent: Agent) -> bool:
     """At most so many requests between connect and RUN_STARTED; the agent's row is the lock on the count."""
-    Agent.objects.select_for_update().get(pk=agent.pk)
+    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
     resumes = Resume.objects.filter(agent=agent, state__in=[DeliveryState.LEASED, DeliveryState.ARMED]).count()
     first = Run.objects.in_flight().filter(thread__agent=agent, kind=Run.Kind.FIRST, accepted_at=None)
     return resumes + first.exclude(lease_owner="").count() >= settings.AGENT_PARALLEL
@@ -168,8 +169,8 @@ def attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], no
 
 def locked(pk: Any) -> Resume:
     """The delivery with all that a step looks at, held to the end of the transaction. The case is locked first."""
-    Case.objects.select_for_update(no_key=True).get(resumes=pk)
-    rows = Resume.objects.select_for_update(of=("self",))
+    Case.objects.select_for_update(of=("self",), no_key=True).get(resumes=pk)
+    rows = Resume.objects.select_for_update(of=("self",), no_key=True)
     return rows.select_related("case", "agent", "thread__agent", "interrupted_run").get(pk=pk)
 
 
@@ -177,7 +178,7 @@ def arm(ticket: Ticket, *, now: datetime) -> None:
     """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
     with transaction.atomic():
         resume = locked(ticket.resume_pk)
-        case = Case.objects.select_for_update().get(pk=resume.case_id)
+        case = Case.objects.select_for_update(no_key=True).get(pk=resume.case_id)
         mine = resume.state == DeliveryState.LEASED and resume.fence == ticket.fence
         if not mine or resume.lease_until is None or resume.lease_until <= now:
             raise NotArmed("The lease on this delivery was over.")

@@ -117,7 +117,7 @@ def thread_of(agent: Agent, thread_id: str) -> Thread:
     thread, _made = Thread.objects.get_or_create(
         agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id}
     )
-    return Thread.objects.select_for_update().select_related("agent").get(pk=thread.pk)
+    return Thread.objects.select_for_update(no_key=True).select_related("agent").get(pk=thread.pk)
 
 
 def check_thread(thread: Thread) -> None:
