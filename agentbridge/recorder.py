@@ -16,6 +16,7 @@ from agentbridge import concluding, crash, noticing, outgoing, protocol
 from agentbridge.models import Run, StreamChunk, ToolCall
 from agentbridge.reading import Reader
 from agentbridge.record import (
+    CallState,
     CallView,
     Cut,
     Echo,
