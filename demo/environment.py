@@ -16,13 +16,12 @@ AGENT_PORTS = ("DEMO_KEEPING_PORT", "DEMO_REPLAYING_PORT")
 def prepare(words: list[str], root: Path) -> None:
     """Fill `os.environ` for `manage.py demo …`; what is set already stays as it is.
 
-    The keys are written once to `var/demo.env` (mode 0600), so that a second start opens the same database.
+    Keys and the agents' ports are written once to `var/demo.env` (mode 0600): a second start opens the same database
+    and finds the agents where their open questions came from.
     """
     port = port_of(words)
     for name, value in read_or_make(root / "var" / "demo.env").items():
         os.environ.setdefault(name, value)
-    for name in AGENT_PORTS:
-        os.environ.setdefault(name, str(free_port()))
     os.environ.setdefault("EGRESS_ALLOW", ",".join(f"127.0.0.1:{os.environ[name]}" for name in AGENT_PORTS))
     os.environ.setdefault("PUBLIC_URL", f"http://127.0.0.1:{port}")
     os.environ.setdefault("ALLOWED_HOSTS", "127.0.0.1,localhost")
@@ -41,6 +40,7 @@ def read_or_make(file: Path) -> dict[str, str]:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         lines = [f"{name}={base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()}\n" for name in KEYS]
+        lines += [f"{name}={free_port()}\n" for name in AGENT_PORTS]
         # The mode is part of the creation: there is no moment in which others could read the keys.
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
             out.writelines(lines)

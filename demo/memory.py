@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from ag_ui.core import AssistantMessage, RunAgentInput
@@ -19,7 +20,6 @@ class Pause:
     seed: int
     round: int
     asks: list[Json]
-    answered: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -34,22 +34,31 @@ class Memory(Protocol):
     def clear(self, given: RunAgentInput) -> Json: ...
 
 
-@dataclass
 class Checkpoints:
-    """Keeps every pause on the server, so history that is sent back is not believed."""
+    """Keeps every pause on the server: history that is sent back is not believed. With a file, over restarts too."""
 
-    pauses: dict[str, Pause] = field(default_factory=dict)
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file
+        kept = json.loads(file.read_text("utf-8")) if file and file.exists() else {}
+        self.pauses = {thread: Pause(**pause) for thread, pause in kept.items()}
 
     def load(self, given: RunAgentInput) -> Pause | None:
         return self.pauses.get(given.thread_id)
 
     def keep(self, given: RunAgentInput, pause: Pause) -> Json:
         self.pauses[given.thread_id] = pause
+        self.save()
         return {"story": pause.story, "round": pause.round}
 
     def clear(self, given: RunAgentInput) -> Json:
         pause = self.pauses.pop(given.thread_id, None)
+        self.save()
         return {"story": pause.story if pause else "", "round": -1}
+
+    def save(self) -> None:
+        if self.file:
+            kept = {thread: asdict(pause) for thread, pause in self.pauses.items()}
+            self.file.write_text(json.dumps(kept), "utf-8")
 
 
 class Replay:

@@ -64,6 +64,8 @@ class Player:
         messages: list[Message] = list(given.messages)
         try:
             pause = self.memory.load(given)
+            if pause is None and given.resume:
+                raise Refused("UNKNOWN_INTERRUPT_ID", "nothing is open on this thread")
             if pause is None:
                 yield from self.open(given, messages, *story_of(given), 0)
             else:

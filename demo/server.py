@@ -9,18 +9,18 @@ import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from ag_ui.core import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from pydantic import ValidationError
 
-from demo.memory import Checkpoints, Replay
+from demo.memory import Checkpoints, Memory, Replay
 from demo.player import Player
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-MEMORIES = {"keeping": Checkpoints, "replaying": Replay}
 PACE = 0.01  # seconds between two events, so that a stream is a stream
 
 
@@ -69,14 +69,16 @@ async def answer(send: Send, status: int, content_type: str, body: bytes) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="A demo agent on 127.0.0.1.")
-    parser.add_argument("memory", choices=sorted(MEMORIES))
+    parser.add_argument("memory", choices=["keeping", "replaying"])
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--state", type=Path, help="where the keeping agent keeps its pauses over a restart")
     given = parser.parse_args()
     # Importing Daphne installs Twisted's asyncio reactor, which only a server should do.
     from daphne.server import Server
 
+    memory: Memory = Replay() if given.memory == "replaying" else Checkpoints(given.state)
     endpoint = f"tcp:port={given.port}:interface=127.0.0.1"
-    Server(application=Application(Player(MEMORIES[given.memory]())), endpoints=[endpoint], server_name="").run()
+    Server(application=Application(Player(memory)), endpoints=[endpoint], server_name="").run()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import urllib.request
 from argparse import ArgumentParser
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -26,16 +26,18 @@ from django.utils import timezone
 
 from agentbridge import starting
 from agentbridge.models import Agent, Run
-from approvals.models import Case, User
+from approvals import people
+from approvals.models import Case
+from approvals.models.people import Role
 from demo.environment import DEFAULT_PORT
 from demo.stories import STORIES, tell
 
 PEOPLE = (
-    ("alice", "reviewer", ("Payments", "Customer mail", "Infrastructure")),
-    ("bob", "reviewer", ("Payments", "Customer mail", "Infrastructure")),
-    ("carol", "auditor", ()),
-    ("olga", "operator", ()),
-    ("adam", "admin", ()),
+    ("alice", Role.REVIEWER, ("Payments", "Customer mail", "Infrastructure")),
+    ("bob", Role.REVIEWER, ("Payments", "Customer mail", "Infrastructure")),
+    ("carol", Role.AUDITOR, ()),
+    ("olga", Role.OPERATOR, ()),
+    ("adam", Role.ADMIN, ()),
 )
 QUEUES = (("Payments", "medium"), ("Customer mail", "low"), ("Infrastructure", "high"))
 ROUTES = (
@@ -55,16 +57,19 @@ OPEN_AT_ONCE = 8  # cases that wait for people; a decided one is followed by the
 class Children:
     """The processes of the demo; when one ends, all end."""
 
+    log: IO[bytes]
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, name: str, *words: str) -> None:
-        # A group of its own: Ctrl-C reaches this command first, which then stops the others in order.
-        self.processes[name] = subprocess.Popen([sys.executable, *words], cwd=settings.BASE_DIR, start_new_session=True)
+        # A session of its own: Ctrl-C reaches this command first, which then stops the others in order.
+        self.processes[name] = subprocess.Popen(  # noqa: S603 - our own interpreter and our own modules
+            [sys.executable, *words], cwd=settings.BASE_DIR, stdout=self.log, stderr=self.log, start_new_session=True
+        )
 
     def check(self) -> None:
         for name, process in self.processes.items():
             if process.poll() is not None:
-                raise CommandError(f"{name} ended by itself with status {process.returncode}")
+                raise CommandError(f"{name} ended by itself with status {process.returncode}: see {self.log.name}")
 
     def stop(self) -> None:
         for process in reversed(self.processes.values()):
@@ -89,7 +94,9 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=DEFAULT_PORT)
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
-        children = Children()
+        log = settings.BASE_DIR / "var" / "demo.log"
+        log.parent.mkdir(exist_ok=True)
+        children = Children(log.open("ab"))
         try:
             self.prepare()
             self.launch(children, port)
@@ -99,12 +106,13 @@ class Command(BaseCommand):
             self.stdout.write("\nstopping …")
         finally:
             children.stop()
+            children.log.close()
 
     def prepare(self) -> None:
         self.stdout.write("1/3 database …")
         call_command("migrate", verbosity=0)
         for name, risk in QUEUES:
-            call_command("add_queue", name, "--risk", risk, stdout=StringIO())
+            people.set_queue(name, risk=risk, now=timezone.now())
         self.stdout.write("2/3 people and agents …")
         self.add_people()
         for slug, name, _, port in AGENTS:
@@ -114,16 +122,13 @@ class Command(BaseCommand):
 
     def add_people(self) -> None:
         for name, role, queues in PEOPLE:
-            words = [word for queue in queues for word in ("--queue", queue)]
-            call_command("add_user", name, "--role", role, *words, stdout=StringIO())
-            person = User.objects.get(username=name)
-            person.set_password(password_of(name))
-            person.save(update_fields=["password"])
+            people.set_user(name, role=role, queues=queues, password=password_of(name), now=timezone.now())
 
     def launch(self, children: Children, port: int) -> None:
         self.stdout.write("3/3 agents, web server, worker …")
         for _, name, memory, variable in AGENTS:
-            children.start(name, "-m", "demo.server", memory, "--port", os.environ[variable])
+            state = str(settings.BASE_DIR / "var" / f"demo-{memory}.json")
+            children.start(name, "-m", "demo.server", memory, "--port", os.environ[variable], "--state", state)
         children.start("web server", "manage.py", "serve", "--port", str(port))
         children.start("worker", "manage.py", "bridge")
         for address in (f"http://127.0.0.1:{port}/readyz", *(agent_ledger(variable) for *_, variable in AGENTS)):
@@ -142,8 +147,9 @@ class Command(BaseCommand):
     def greet(self, port: int) -> None:
         self.stdout.write(f"\nCountersign is ready: http://127.0.0.1:{port}/\n\n")
         for name, role, _ in PEOPLE:
-            self.stdout.write(f"  {role:<9} {name:<6} password {password_of(name)}")
-        self.stdout.write("\nNew questions arrive as you answer. Ctrl-C stops everything.\n")
+            self.stdout.write(f"  {role.value:<9} {name:<6} password {password_of(name)}")
+        self.stdout.write("\nNew questions arrive as you answer; what the processes log goes to var/demo.log.\n")
+        self.stdout.write("Ctrl-C stops everything.\n")
 
     def keep_going(self, children: Children) -> None:
         pick = random.Random()  # noqa: S311 - a story, not a secret
