@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from agentbridge import dialects, ending, history, opening, outgoing, resuming, trail
+from agentbridge import dialects, ending, history, opening, outgoing, protocolreport, resuming, trail
 from agentbridge.dialects.contract import Dialect, Pause, flag
 from agentbridge.models import DeliveryState, Interrupt, Run, ToolCall
 from agentbridge.models.agents import key_of
@@ -76,6 +76,7 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
             opening.open_case(run, view, dialect, pauses, now=now)
         elif not pauses:
             opening.notice_end(run, now=now)
+        protocolreport.count(run)
 
 
 def understood(run: Run, view: RunView) -> tuple[Dialect, Sequence[Pause], Sequence[Warning]]:
@@ -96,6 +97,7 @@ def write_seen(run: Run, view: RunView, *, now: datetime) -> None:
     dialect, pauses, warnings = understood(run, view)
     _write_end(run, view, dialect, status=status_of(view, pauses, Head()), warnings=warnings, trouble="", now=now)
     _write_calls(run, view)
+    protocolreport.count(run)
 
 
 @transaction.atomic
@@ -117,6 +119,7 @@ def refresh(run: Run, view: RunView, *, received: int) -> None:
     rows = told(run, view, warnings)
     Run.objects.filter(pk=run.pk).update(warnings=jsontext.dumps(rows), events=view.events, bytes_received=received)
     _write_calls(run, view)
+    protocolreport.count(run)
 
 
 def told(run: Run, view: RunView, warnings: Sequence[Warning]) -> list[dict[str, str]]:

@@ -67,7 +67,8 @@ class Run(models.Model):
     answer_class = models.CharField(max_length=1, blank=True, default="")  # A … J of `protocol.md` C.5
     error = OpaqueTextField(default="")  # what the agent said, or what went wrong on the way
     error_code = models.CharField(max_length=200, blank=True, default="")
-    warnings = OpaqueTextField(default="[]")  # JSON list of {"rule","severity","where","text"}
+    warnings = OpaqueTextField(default="[]")  # JSON list of {"rule","severity","where","text"}; it only grows
+    warnings_counted = models.PositiveIntegerField(default=0)  # of these, so many stand in the protocol report
     snapshot = OpaqueTextField(default="")  # JSON: reading.Snapshot, what a resume is built from
     dialect = models.CharField(max_length=40, blank=True, default="")  # recognised; part of the audit (L-7)
     protocol_version = models.CharField(max_length=40, blank=True, default="")
