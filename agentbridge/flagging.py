@@ -74,6 +74,8 @@ def _about_schema(pause: Pause) -> Iterator[Flag]:
 
 def _about_arguments(pause: Pause, spoken: Spoken) -> Iterator[Flag]:
     call = pause.call
+    if call is None and pause.interrupt.tool_call_id is not None:
+        yield flag("arguments-missing", "The arguments of this call are not in the stream.")
     if call is None or call.state == "missing":
         return  # the dialect said so
     if call.state in ("incomplete", "invalid"):

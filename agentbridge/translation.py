@@ -13,7 +13,7 @@ from typing import Any
 from agentbridge import dialects, expiry, flagging
 from agentbridge.dialects.contract import Answered, Dialect, Pause, Sending
 from agentbridge.models import Agent, Interrupt, Run, Thread
-from agentbridge.record import CallView, RunView
+from agentbridge.record import RunView
 from agentbridge.toolcalls import calls_in
 from approvals import exhibits, intake, jsontext
 from approvals.fields import text_of
@@ -101,7 +101,7 @@ def exhibit(paused: Paused, pause: Pause, flags: list[dict[str, Any]]) -> exhibi
     return exhibits.Content(
         reason=interrupt.reason,
         message=interrupt.message,
-        tool=tool_of(call) if call else None,
+        tool=tool_of(pause),
         tool_definition=tool_definition(paused.view, call.name) if call else None,
         response_schema=interrupt.response_schema or pause.schema,
         metadata=interrupt.metadata,
@@ -114,8 +114,12 @@ def exhibit(paused: Paused, pause: Pause, flags: list[dict[str, Any]]) -> exhibi
     )
 
 
-def tool_of(call: CallView) -> exhibits.Tool:
-    return exhibits.Tool(id=call.id, name=call.name, args_text=call.args, state=call.state)
+def tool_of(pause: Pause) -> exhibits.Tool | None:
+    """The call that would run. A named call that no event told us about is still a call (T-63)."""
+    call, named = pause.call, pause.interrupt.tool_call_id
+    if call is not None:
+        return exhibits.Tool(id=call.id, name=call.name, args_text=call.args, state=call.state)
+    return exhibits.Tool(id=named, name="", args_text="", state="missing") if named is not None else None
 
 
 def tool_definition(view: RunView, name: str) -> str | None:
