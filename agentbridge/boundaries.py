@@ -43,9 +43,10 @@ def finish(run: OpenRun, event: Event) -> list[Fact]:
     outcome = outcomes.read_outcome(event, warn)
     facts = run.finish()
     view.result, view.usage = event.source("result"), event.source("usage")
-    view.outcome, view.pending_tool_call_ids = outcome.kind, outcome.pending
+    view.pending_tool_call_ids = outcome.pending
     view.interrupts += outcome.interrupts
-    view.status = ENDINGS.get(outcome.kind, "succeeded")
+    if not view.ended:  # after a tolerated error the first end stands, with its questions
+        view.outcome, view.status = outcome.kind, ENDINGS.get(outcome.kind, "succeeded")
     _remember_calls(run)
     return [*facts, Paused(view) if outcome.kind == "interrupt" else Finished(view)]
 
