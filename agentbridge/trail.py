@@ -22,7 +22,8 @@ VERBS = (
     "delivery.interrupted_again", "delivery.agent_error", "delivery.rejected", "delivery.expired_unsent",
     "delivery.in_doubt", "delivery.outcome_unknown", "delivery.dead", "delivery.marked_done", "delivery.abandoned",
     "delivery.erred_late", "delivery.rebound",
-    "agent.added", "agent.changed", "agent.token_made", "incident.opened", "incident.closed",
+    "agent.added", "agent.changed", "agent.url_changed", "agent.token_made", "agent.switched_on", "agent.switched_off",
+    "agent.replay_set", "incident.opened", "incident.closed",
 )  # fmt: skip
 audit.register(*VERBS)
 

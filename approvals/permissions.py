@@ -6,6 +6,7 @@ decides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeGuard
 
 from django.contrib.auth.models import AnonymousUser
@@ -18,6 +19,7 @@ from approvals.models.cases import CaseQuerySet, TaskQuerySet, Verdict
 from approvals.models.people import Role
 
 Visitor = User | AnonymousUser
+Right = Callable[[User], str | None]  # None: they may; else the sentence why not
 SEES_ALL = (Role.OPERATOR, Role.AUDITOR, Role.ADMIN)
 
 
@@ -61,6 +63,16 @@ def can_claim(user: Visitor, task: Task) -> bool:
 def may_operate(user: Visitor) -> str | None:
     """None when this person may settle what nobody can decide any more; else why not."""
     return None if role_of(user) == Role.OPERATOR else _("Only operators do this.")
+
+
+def may_administer(user: Visitor) -> str | None:
+    """None when this person looks after people, queues and agents; else why not."""
+    return None if role_of(user) == Role.ADMIN else _("Only administrators do this.")
+
+
+def may_tend(user: Visitor) -> str | None:
+    """None when this person may look whether agents work and say how they are sent to; else why not."""
+    return None if role_of(user) in (Role.ADMIN, Role.OPERATOR) else _("Only operators and administrators do this.")
 
 
 def can_decide(user: Visitor, task: Task, verdict: str, kit: VerdictKit | None = None) -> str | None:

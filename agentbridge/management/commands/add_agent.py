@@ -11,6 +11,7 @@ from django.core.validators import validate_slug
 from django.utils import timezone
 
 from agentbridge import dialects, registering
+from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
 
 
@@ -35,10 +36,13 @@ class Command(BaseCommand):
             headers=None if options["header"] is None else [pair(text, ":", "--header") for text in options["header"]],
             dialect=options["dialect"], replay=options["replay"],
         )  # fmt: skip
+        had_headers = Agent.objects.filter(slug=wanted.slug).exclude(headers="").exists()
         try:
             agent, tokens = registering.register(wanted, new_token=options["new_token"], now=timezone.now())
         except registering.BadAgent as reason:
             raise CommandError(str(reason)) from reason
+        if had_headers and not agent.headers and wanted.headers is None:
+            self.stderr.write("The address changed, so the headers that belonged to the old one are no longer sent.")
         told = {"slug": agent.slug}
         if tokens is not None:
             told |= {"hostToken": tokens.host, "callerToken": tokens.caller}
