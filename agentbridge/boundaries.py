@@ -47,8 +47,18 @@ def finish(run: OpenRun, event: Event) -> list[Fact]:
     view.interrupts += outcome.interrupts
     if not view.ended:  # after a tolerated error the first end stands, with its questions
         view.outcome, view.status = outcome.kind, ENDINGS.get(outcome.kind, "succeeded")
+    _note_strange_ids(run)
     _remember_calls(run)
     return [*facts, Paused(view) if outcome.kind == "interrupt" else Finished(view)]
+
+
+def _note_strange_ids(run: OpenRun) -> None:
+    """A suspended subagent may say which questions it waits for; those that nobody asks are ignored (U-4)."""
+    asked = {interrupt.id for interrupt in run.view.interrupts}
+    for agent in run.view.subagents.values():
+        for id_ in [id_ for id_ in agent.interrupt_ids if id_ not in asked]:
+            text = f"The subagent {excerpt(agent.name or agent.id)} waits for {excerpt(id_)}, which nothing asks."
+            run.notes.add("U-4", "warning", text, "/outcome/interrupts")
 
 
 def _remember_calls(run: OpenRun) -> None:
