@@ -92,7 +92,7 @@ class Field:
         words = [named or _named(self.kind)]
         words += [_text(self.schema["format"])] if isinstance(self.schema.get("format"), str) else []
         words += [_range(self.schema)] if _range(self.schema) else []
-        return ", ".join(words) + (f" · {_('required')}" if self.required else "")
+        return ", ".join(words) + (" · " + _("required") if self.required else "")
 
     @property
     def example(self) -> str:

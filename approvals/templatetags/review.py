@@ -108,7 +108,8 @@ def short_time(at: datetime | None, today: datetime | None = None) -> str:
         return ""
     local, here = localtime(at), localtime(today or now())
     clock = date_format(local, "H:i") + " UTC"
-    return clock if local.date() == here.date() else f"{date_format(local, _('j M'))}, {clock}"
+    day = _("j M")  # not inside the f-string: makemessages does not look there
+    return clock if local.date() == here.date() else f"{date_format(local, day)}, {clock}"
 
 
 @register.filter

@@ -72,7 +72,8 @@ class Scene:
                  "chained": [chained]}.items()}  # fmt: skip
         run = self.desk.get("runs?agent=ledgerline", "carol")["runs"][0]["url"]
         return {
-            "login": ("", "accounts/login/"), "queue": ("alice", "queue/"), "queue-empty": ("alice", "queue/?q=nothing"),
+            "login": ("", "accounts/login/"), "queue": ("alice", "queue/"),
+            "queue-empty": ("alice", "queue/?q=nothing"),
             "case-edit": ("alice", case["edit"]), "case-parallel": ("alice", case["parallel"]),
             "case-form": ("alice", case["form"]), "case-decided": ("carol", case["decided"]),
             "case-rejected": ("carol", case["rejected"]), "case-chained": ("carol", case["chained"]),
@@ -134,14 +135,18 @@ def picture(page: Page, base: str, path: str, name: str) -> None:
 def main(only: list[str]) -> None:
     for folder in (OUT, SHOWN):
         folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as temporary, agent(Path(temporary)) as address:
-        with desk.running(Path(temporary)) as running, sync_playwright() as playwright:
-            running.manage("add_agent", "ledgerline", address, "--name", "Ledgerline", "--queue", "payments")
-            scene = Scene(running).pages()
-            found = shutil.which("chromium") or shutil.which("chromium-browser")
-            browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-            shoot(browser, running, scene, only)
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        agent(Path(temporary)) as address,
+        desk.running(Path(temporary)) as running,
+        sync_playwright() as playwright,
+    ):
+        running.manage("add_agent", "ledgerline", address, "--name", "Ledgerline", "--queue", "payments")
+        scene = Scene(running).pages()
+        found = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        shoot(browser, running, scene, only)
+        browser.close()
 
 
 if __name__ == "__main__":
