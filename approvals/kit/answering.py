@@ -91,7 +91,7 @@ class Parts:
         if form.answer is None:
             return None
         edits = self.edit_changes(form)
-        changes: dict[str, str | None] = self.input_changes(form) | edits
+        changes: dict[str, str | None] = self.input_changes(verdict, form) | edits
         if form.comment_at is not None and self.given.comment:
             changes[form.comment_at] = jsontext.dumps(self.given.comment)
         text = jsontext.replace(form.edited if edits and form.edited is not None else form.answer, changes)
@@ -113,7 +113,7 @@ class Parts:
             raise Unanswerable([Problem("/input", _("This is neither of the answers that can be given here."))])
         if meaning and meaning.edits is not None:
             self.check_edits(meaning.edits, "/input" + (self.kit.forms[meaning.verdict].edits_at or ""))
-        if self.kit.takes_whole:
+        if self.kit.takes_whole and not self.kit.is_no(self.given.input):
             self.check_names(self.given.input)
         self.check(self.given.input, None)
         return self.given.input
@@ -126,10 +126,12 @@ class Parts:
             if unknown:
                 raise Unanswerable([Problem("/input" + one, _("There is no such member.")) for one in unknown])
 
-    def input_changes(self, form: AnswerForm) -> dict[str, str | None]:
+    def input_changes(self, verdict: str, form: AnswerForm) -> dict[str, str | None]:
         if self.given.input is None:
             return {}
-        if form.input != "members" or not isinstance(_read(self.given.input, "/input"), dict):
+        # What a no says beside itself changes nothing that would run: whatever the schema lets through may go along.
+        is_no = verdict == "rejected" and self.kit.schema is not None and (form.answer or "").startswith("{")
+        if not (is_no or form.input == "members") or not isinstance(_read(self.given.input, "/input"), dict):
             raise Unanswerable([Problem("/input", _("This verdict takes no such input."))])
         taken = {*jsontext.members(form.answer or "{}"), *(at[1:] for at in (form.edits_at, form.comment_at) if at)}
         members = jsontext.members(self.given.input)
@@ -138,7 +140,8 @@ class Parts:
             raise Unanswerable(
                 [Problem("/input" + jsontext.pointer(name), _("The verdict itself says this.")) for name in clashes]
             )
-        self.check_names(self.given.input)
+        if not is_no:
+            self.check_names(self.given.input)
         return {jsontext.pointer(name): text for name, text in members.items()}
 
     def edit_changes(self, form: AnswerForm) -> dict[str, str | None]:
@@ -182,7 +185,8 @@ class Parts:
         name = jsontext.parts(pointer)[:1]
         if form.edits_spread and self.given.edits and name and name[0] in jsontext.members(self.given.edits):
             return "/edits" + pointer
-        return "/input" + pointer if form.input == "members" and pointer else "/verdict"
+        given = bool(name) and name[0] in jsontext.members(self.given.input or "{}")
+        return "/input" + pointer if given or (form.input == "members" and pointer) else "/verdict"
 
 
 def _read(text: str, place: str) -> Any:

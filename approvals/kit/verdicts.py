@@ -82,3 +82,10 @@ class VerdictKit:
             if found is not None:
                 return found
         return None
+
+    def is_no(self, answer: str) -> bool:
+        """Whether this whole answer says all that rejecting says, whatever else it says."""
+        form = self.forms.get(REJECTED)
+        said = jsontext.members(form.answer or "") if form else {}
+        given = jsontext.members(answer)
+        return bool(said) and all(name in given and jsontext.same(given[name], text) for name, text in said.items())

@@ -181,6 +181,17 @@ def test_other_members_are_filled_in_and_constants_are_there_already() -> None:
     assert wrong(kit, "approved", input='{"days":2,"nights":1}') == ["/input/nights"]
 
 
+def test_a_no_may_say_more_where_its_schema_lets_it() -> None:
+    kit, closed = kit_for(APPROVAL), kit_for({**APPROVAL, "additionalProperties": False})
+    said = '{"approved":false,"reason":"wrong person"}'
+    assert answer(kit, "rejected", input='{"reason":"wrong person"}') == said
+    assert answer(kit, "answered", input=said) == said
+    assert wrong(closed, "rejected", input='{"reason":"wrong person"}') == ["/input/reason"]
+    assert wrong(closed, "answered", input=said) == ["/input/reason"]
+    assert wrong(kit, "rejected", input='{"approved":true}') == ["/input/approved"]
+    assert wrong(kit, "approved", input='{"reason":"fine"}') == ["/input"]
+
+
 @pytest.mark.parametrize("schema", [{"const": True}, {**APPROVAL, "properties": {"approved": {"const": True}}}])
 def test_a_question_without_a_no_says_so(schema: Any) -> None:
     kit = kit_for(schema)
