@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -119,12 +120,41 @@ async def post(
 
     Raises EgressError; leaving the block closes the connection.
     """
-    limits = limits or Limits.from_settings()
     check_headers(headers)
+    async with _exchange("POST", url, [*OURS, *headers], body, arm, limits) as answer:
+        yield answer
+
+
+@asynccontextmanager
+async def fetch(
+    url: str, *, headers: Sequence[tuple[str, str]] = (), limits: Limits | None = None
+) -> AsyncIterator[Answer]:
+    """GET a small document that stands beside an agent. Raises EgressError."""
+    check_headers(headers)
+    ours = [("Accept", "application/json, */*;q=0.5"), ("Accept-Encoding", "identity")]
+    async with _exchange("GET", url, [*ours, *headers], b"", at_once, limits) as answer:
+        yield answer
+
+
+async def at_once() -> None:
+    """Nothing depends on the moment of the first byte."""
+
+
+@asynccontextmanager
+async def _exchange(
+    method: Literal["POST", "GET"],
+    url: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+    arm: Callable[[], Awaitable[None]],
+    limits: Limits | None,
+) -> AsyncIterator[Answer]:
+    limits = limits or Limits.from_settings()
     progress = egress.Progress(before_first_byte=arm, first_byte_seconds=limits.first_event_seconds)
-    async with egress.post(
+    async with egress.exchange(
+        method,
         url,
-        headers=[*OURS, *headers],
+        headers=headers,
         body=body,
         progress=progress,
         connect_seconds=limits.connect_seconds,

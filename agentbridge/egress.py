@@ -23,7 +23,9 @@ from django.utils.translation import gettext as _
 from agentbridge.allowlist import Address
 from agentbridge.policy import EgressError, Kind, Moment, NotAllowed, Policy
 
-__all__ = ["EgressError", "NotAllowed", "Policy", "Progress", "check_url", "post", "translated"]
+__all__ = [
+    "EgressError", "NotAllowed", "Policy", "Progress", "check_url", "exchange", "look_up", "origin", "translated",
+]  # fmt: skip
 
 
 def check_url(url: str) -> httpx2.URL:
@@ -39,6 +41,19 @@ def check_url(url: str) -> httpx2.URL:
     if parsed.userinfo:
         raise NotAllowed(_("An address must not hold a user name or password; use a header instead."))
     return parsed
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port: what credentials are bound to. Raises NotAllowed."""
+    parsed = check_url(url)
+    return parsed.scheme, parsed.host, parsed.port
+
+
+async def look_up(url: str, policy: Policy | None = None) -> None:
+    """Would we be let there now? Nothing is connected to. Raises NotAllowed, or EgressError for an unknown name."""
+    parsed = check_url(url)
+    host, port = parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
+    _allowed(policy or Policy.from_settings(), parsed.scheme, host, port, await _resolve(host, port))
 
 
 @dataclass
@@ -118,7 +133,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         failure: Exception | None = None
-        for address in self._allowed(host, port, await _resolve(host, port)):
+        for address in _allowed(self.policy, self.scheme, host, port, await _resolve(host, port)):
             try:
                 stream = await self._backend.connect_tcp(str(address), port, timeout, local_address, socket_options)
                 return ArmedStream(stream, self.progress)
@@ -126,18 +141,19 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
                 failure = refused
         raise failure or NotAllowed(_("%(host)s has no address.") % {"host": host})
 
-    def _allowed(self, host: str, port: int, found: Sequence[Address]) -> list[Address]:
-        """The addresses that pass. When none does, raises the reason why the first one did not."""
-        allowed, reasons = [], []
-        for address in found:
-            try:
-                self.policy.check(host, port, self.scheme, address)
-                allowed.append(address)
-            except NotAllowed as reason:
-                reasons.append(reason)
-        if reasons and not allowed:
-            raise reasons[0]
-        return allowed
+
+def _allowed(policy: Policy, scheme: str, host: str, port: int, found: Sequence[Address]) -> list[Address]:
+    """The addresses that pass. When none does, raises the reason why the first one did not."""
+    allowed, reasons = [], []
+    for address in found:
+        try:
+            policy.check(host, port, scheme, address)
+            allowed.append(address)
+        except NotAllowed as reason:
+            reasons.append(reason)
+    if reasons and not allowed:
+        raise reasons[0]
+    return allowed
 
 
 async def _resolve(host: str, port: int) -> list[Address]:
@@ -217,7 +233,8 @@ def _meaning(error: Exception, stage: str) -> tuple[Kind, str]:
 
 
 @asynccontextmanager
-async def post(
+async def exchange(
+    method: Literal["POST", "GET"],
     url: str,
     *,
     headers: Sequence[tuple[str, str]],
@@ -231,7 +248,7 @@ async def post(
     Raises EgressError, or what `progress.before_first_byte` raised; the connection then closes unused.
     """
     request = httpx2.Request(
-        "POST",
+        method,
         check_url(url),
         headers=[(name.encode("ascii"), value.encode()) for name, value in headers],
         content=body,

@@ -52,7 +52,7 @@ class Wanted:
 
 @transaction.atomic
 def register(wanted: Wanted, *, new_token: bool = False, now: datetime) -> tuple[Agent, Tokens | None]:
-    """From the shell: create an agent or update it. Tokens are made for a new one or when asked for. Raises BadAgent."""
+    """From the shell: create an agent or update it; tokens come with a new one or when asked for. Raises BadAgent."""
     check(wanted)
     agent = Agent.objects.select_for_update(no_key=True).filter(slug=wanted.slug).first()
     if agent is None:

@@ -90,3 +90,49 @@ ACTIONS: dict[str, Sign] = {
     "accept": Sign("eye", "", _("Open for review"), _("You looked at the deviation and accept it.")),
     "abandon": Sign("trash", "", _("Abandon"), _("Nothing more is sent.")),
 }
+CHECK: dict[str, Sign] = {
+    "fine": Sign("check", "tag-yes", _("fine"), _("An AG-UI agent answers, and it refused the input as it should.")),
+    "began": Sign(
+        "check", "tag-warn", _("an agent, and careless"),
+        _("An AG-UI agent answers. It began a run without looking at its input; we hung up at its first event."),
+    ),
+    "unsure": Sign(
+        "doubt", "tag-warn", _("not certain"),
+        _("Something here refuses our input, as an agent would. Nothing in its answer shows that it speaks AG-UI."),
+    ),
+    "not_allowed": Sign("shield", "tag-no", _("not allowed"), _("This desk may not connect there.")),
+    "dns": Sign("cross", "tag-no", _("unknown name"), _("The address's host name is not known to DNS.")),
+    "refused": Sign("cross", "tag-no", _("refused"), _("Nothing listens at this address and port.")),
+    "tls": Sign("shield", "tag-no", _("TLS"), _("The connection could not be made safe: look at the certificate.")),
+    "slow": Sign("clock", "tag-warn", _("slow"), _("There was no answer within a few seconds.")),
+    "reset": Sign("cross", "tag-no", _("broke off"), _("The connection was cut before there was an answer.")),
+    "credentials": Sign("key", "tag-no", _("not let in"), _("It wants other credentials: look at the headers.")),
+    "not_found": Sign("cross", "tag-no", _("no such path"), _("A server is there, this path is not. A final slash?")),
+    "redirect": Sign("link", "tag-no", _("redirects"), _("It sends us elsewhere, and we do not follow.")),
+    "html": Sign("doc", "tag-no", _("a web page"), _("This is a page for browsers, not an agent.")),
+    "wrong_type": Sign("doc", "tag-no", _("another type"), _("It answers, but not with an event stream.")),
+    "not_agui": Sign("cross", "tag-no", _("not AG-UI"), _("It answers, but what it says is not AG-UI.")),
+    "busy": Sign("clock", "tag-warn", _("busy"), _("It is there and takes no requests now.")),
+    "failing": Sign(
+        "warn", "tag-warn", _("server error"),
+        _("It answers with an error of its own. Some agents do so for input like ours; others are broken."),
+    ),
+}  # fmt: skip
+DIALECT: dict[str, Words] = {
+    "auto": _("By what each pause carries. What is not recognised is plain AG-UI."),
+    "plain": _("Interrupts and answers as the protocol has them."),
+    "adk": _("Google ADK: answers are exactly confirmed or not; also its older confirmation calls."),
+    "msaf": _("Microsoft Agent Framework: edits in editedArgs; yes and no to calls of one turn are not mixed."),
+    "mastra": _("Mastra: what a cancel does there is unclear, so only operators cancel."),
+    "crewai": _("CrewAI: one of the flow's labels; a cancel can approve, so it is never offered as a no."),
+    "strands": _("Strands: edits are not honoured; cancel is a no for its own approvals."),
+    "langgraph": _("LangGraph: several questions are answered by one map; older on_interrupt events too."),
+    "pydantic_ai": _("pydantic-ai and django-ag-ui: every resume needs the whole history."),
+    "ts_langgraph": _("LangGraph's TypeScript adapter: as LangGraph, and never recognised by itself."),
+    "agno": _("agno: pauses are calls without a result; answers go back as tool messages."),
+}
+TOLERANCES: dict[str, Words] = {
+    "first-event": _("A stream may open with something else than RUN_STARTED or RUN_ERROR."),
+    "nested-run": _("A run may start inside another one; both are read as one run."),
+    "events-after-error": _("Events after RUN_ERROR still count."),
+}

@@ -62,7 +62,7 @@ async def nothing() -> None:
 
 async def try_to_reach(url: str, policy: egress.Policy) -> None:
     progress = egress.Progress(before_first_byte=nothing, first_byte_seconds=5)
-    async with egress.post(url, headers=[], body=b"", progress=progress, connect_seconds=5, policy=policy):
+    async with egress.exchange("POST", url, headers=[], body=b"", progress=progress, connect_seconds=5, policy=policy):
         raise AssertionError("reached")
 
 
@@ -115,3 +115,11 @@ async def test_no_tls_on_the_other_side(listening):
     with pytest.raises(egress.EgressError) as failure:
         await try_to_reach(f"https://127.0.0.1:{port}/", allowing("127.0.0.1"))
     assert (failure.value.kind, failure.value.nothing_sent) == ("tls", True)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9000/", "https://10.1.2.3/", "http://[::1]/x"])
+async def test_looking_up_says_what_connecting_would(url, listening):
+    with pytest.raises(egress.NotAllowed):
+        await egress.look_up(url, allowing())
+    await egress.look_up(f"http://127.0.0.1:{listening[0]}/", allowing("127.0.0.1"))
+    assert listening[1] == []
