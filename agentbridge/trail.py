@@ -16,14 +16,14 @@ from approvals.models import Case, Task, User
 VERBS = (
     "run.queued", "run.leased", "run.requeued", "run.armed", "run.started", "run.finished", "run.interrupted",
     "run.cancelled", "run.failed", "run.rejected", "run.truncated", "run.refused", "run.unsent", "run.unknown",
-    "run.observed", "run.erred_late", "run.replayed",
+    "run.observed", "run.erred_late", "run.unasked",
     "resume.sealed", "resume.replaced",
     "delivery.ready", "delivery.leased", "delivery.armed", "delivery.accepted", "delivery.finished",
     "delivery.interrupted_again", "delivery.agent_error", "delivery.rejected", "delivery.expired_unsent",
     "delivery.in_doubt", "delivery.outcome_unknown", "delivery.dead", "delivery.marked_done", "delivery.abandoned",
     "delivery.erred_late", "delivery.rebound",
     "agent.added", "agent.changed", "agent.url_changed", "agent.token_made", "agent.switched_on", "agent.switched_off",
-    "agent.replay_set", "incident.opened", "incident.closed",
+    "agent.replay_set", "agent.tested", "incident.opened", "incident.closed",
 )  # fmt: skip
 audit.register(*VERBS)
 
@@ -40,6 +40,15 @@ def of_run(verb: str, sentence: str, *, run: Run, now: datetime, actor: User | N
     audit.record(
         verb, sentence, actor=actor, actor_kind=kind_of(actor), case=case, agent=thread.agent.slug,
         thread_key=thread.key, refs=refs_of_run(run), data=data, now=now,
+    )  # fmt: skip
+
+
+def of_calls(sentence: str, *, run: Run, case: Case | None, data: dict[str, Any], now: datetime) -> None:
+    """One entry about tool calls of a run; agent and run are name enough, it stands with the run's other entries."""
+    thread = run.thread
+    audit.record(
+        "run.unasked", sentence, case=case, agent=thread.agent.slug, thread_key=thread.key,
+        refs={"agent": thread.agent.slug, "runId": run.run_id}, data=data, now=now,
     )  # fmt: skip
 
 
