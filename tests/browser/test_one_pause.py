@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.desk import Desk
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 SignIn = Callable[..., Page]
 
 

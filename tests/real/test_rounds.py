@@ -11,7 +11,7 @@ import pytest
 from tests.desk import Desk
 from tests.real.conftest import RealAgent
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = pytest.mark.real
 Json = dict[str, Any]
 
 
@@ -110,4 +110,4 @@ def test_strands_twice_asks_in_two_cases(play: Any) -> None:
 
 
 def test_every_round_leaves_a_good_trail(running_desk: Desk) -> None:
-    assert json.loads(running_desk.manage("verify_audit", "--json"))["status"] == "good"
+    assert json.loads(running_desk.manage("verify_audit", "--json"))["result"] == "good"
