@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from agentbridge import dialects, ending, history, opening, outgoing, protocolreport, resuming, trail
+from agentbridge import dialects, ending, history, opening, outgoing, protocolreport, resuming, trail, unasked
 from agentbridge.dialects.contract import Dialect, Pause, flag
 from agentbridge.models import DeliveryState, Interrupt, Run, ToolCall
 from agentbridge.models.agents import key_of
@@ -68,7 +68,9 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
             status = status_of(view, pauses, head)
             _write_end(run, view, dialect, status=status, warnings=warnings, trouble=head.trouble, now=now)
             _write_calls(run, view)
-            _tell(run, view, pauses, status, case=resume.case if resume else None, head=head, now=now)
+            case = resume.case if resume else None
+            _tell(run, view, pauses, status, case=case, head=head, now=now)
+            unasked.tell(run, view, pauses, case=case, now=now)
             if resume is not None:
                 ending.end(resume, run, view, paused=bool(pauses), head=head, now=now)
         if pauses and not run.interrupts.exists():
@@ -195,8 +197,7 @@ def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, case
         data={
             "status": status, "outcome": view.outcome, "events": view.events,
             **({"errorCode": view.error_code} if view.error_code else {}),
-            "interruptIds": [asked.id for asked in asked_by(pauses)], "toolCallIds": list(view.calls),
-            "resultsOf": [result.tool_call_id for result in view.results], "dialect": run.dialect,
+            "interruptIds": [asked.id for asked in asked_by(pauses)], "dialect": run.dialect,
             "snapshotSha256": trail.sha256(run.snapshot.encode("utf-8", "surrogatepass")),
         },
     )  # fmt: skip

@@ -43,15 +43,6 @@ def of_run(verb: str, sentence: str, *, run: Run, now: datetime, actor: User | N
     )  # fmt: skip
 
 
-def of_calls(sentence: str, *, run: Run, case: Case | None, data: dict[str, Any], now: datetime) -> None:
-    """One entry about tool calls of a run; agent and run are name enough, it stands with the run's other entries."""
-    thread = run.thread
-    audit.record(
-        "run.unasked", sentence, case=case, agent=thread.agent.slug, thread_key=thread.key,
-        refs={"agent": thread.agent.slug, "runId": run.run_id}, data=data, now=now,
-    )  # fmt: skip
-
-
 def of_resume(verb: str, sentence: str, *, resume: Resume, now: datetime, actor: User | None = None,
               run: Run | None = None, task: Task | None = None, data: dict[str, Any] | None = None) -> None:
     """One entry about a delivery, on its case."""
