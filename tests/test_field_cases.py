@@ -1,0 +1,67 @@
+"""The field cases of `tests/cases`, played against the product from outside by their own program."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = ROOT / "tests" / "cases"
+CLASSES = {
+    "args-content", "args-stream", "event-shape", "interrupt-shape", "number-fidelity", "parallel-interrupts",
+    "resume-protocol", "run-lifecycle", "schema-validation", "snapshot-state", "sse-framing", "stale-interrupt",
+}  # fmt: skip
+HELD = {"PASS", "MANUAL"}  # MANUAL: all that a program can judge held
+LANES = 2  # one class waits for minutes: it plays beside the others
+LIMIT_SECONDS = 1800
+
+pytestmark = [pytest.mark.cases, pytest.mark.timeout(LIMIT_SECONDS + 60), pytest.mark.xdist_group("cases")]
+
+
+def selected() -> list[str]:
+    found = [json.loads(path.read_text("utf-8")) for path in sorted(CASES.glob("*/case.json"))]
+    return sorted((case["id"] for case in found if case["class"] in CLASSES), reverse=True)
+
+
+def clean_environment() -> dict[str, str]:
+    """The product as its operator starts it: nothing of these tests."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+
+
+def start(ids: list[str], results: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, CASES / "run_cases.py", "--project", ROOT, "--python", sys.executable,
+         "--only", ",".join(ids), "--json", results],
+        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What came of every selected case, by its id; all are played once."""
+    folder = tmp_path_factory.mktemp("cases")
+    lanes = {folder / f"{n}.json": selected()[n::LANES] for n in range(LANES)}
+    running = {path: start(ids, path) for path, ids in lanes.items()}
+    try:
+        said = {path: each.communicate(timeout=LIMIT_SECONDS)[0] for path, each in running.items()}
+    finally:
+        for each in running.values():
+            each.send_signal(signal.SIGINT)  # it ends the product it started; a process that is over hears nothing
+            each.wait(60)
+    missing = [said[path] for path in lanes if not path.exists()]
+    assert not missing, "\n".join(missing)
+    yield {case["id"]: case for path in lanes for case in json.loads(path.read_text("utf-8"))}
+
+
+@pytest.mark.parametrize("case", selected())
+def test_field_case(case: str, results: dict[str, Any]) -> None:
+    result = results[case]
+    assert result["word"] in HELD, "\n".join([result["summary"], *result["failures"]])
