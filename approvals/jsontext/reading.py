@@ -14,6 +14,9 @@ from approvals.jsontext.values import JSONTextError, Number
 SPACE = re.compile(r"[ \t\r\n]*")
 PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
 SCALAR = re.compile(r"(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|true|false|null")
+# RFC 8259 lets a reader set this limit. A text of ten million brackets would cost gigabytes: what lies deeper than this
+# is no value here, only text. The C decoder gives up at a tenth of it.
+DEEPEST = 10_000
 PUNCTUATION = '{}[],:" \t\r\n'
 
 
@@ -95,7 +98,7 @@ class _Open:
 
 
 class _Parser:
-    def __init__(self, text: str, max_depth: int | None) -> None:
+    def __init__(self, text: str, max_depth: int) -> None:
         self.text = text
         self.max_depth = max_depth
         self.open: list[_Open] = []
@@ -160,7 +163,7 @@ class _Parser:
     def bracket(self, here: int, is_object: bool) -> tuple[None, int]:
         self.open.append(_Open(here, is_object))
         self.depth = max(self.depth, len(self.open))
-        if self.max_depth is not None and self.depth > self.max_depth:
+        if self.depth > self.max_depth:
             raise self.fail(f"Nested deeper than {self.max_depth} levels", here)
         return None, here + 1
 
@@ -182,7 +185,7 @@ def _string_reason(message: str) -> str:
     return "This escape is not one of JSON's"
 
 
-def parse(text: str, *, max_depth: int | None = None) -> Document:
+def parse(text: str, *, max_depth: int = DEEPEST) -> Document:
     """Parse strictly; `JSONTextError` for what RFC 8259 refuses and for more than `max_depth` brackets.
 
     Repeated names and lone surrogate escapes are JSON: they are kept, and `Document.duplicates` names the first.

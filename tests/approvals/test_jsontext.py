@@ -19,7 +19,7 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 ALMOST_JSON = st.text(alphabet='{}[],:"01.-eE+truefalsn\\u \n\x00', max_size=14)
-DEEP = "[" * 100_000 + "]" * 100_000
+DEEP = "[" * 10_000 + "]" * 10_000
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,19 @@ def test_plain_numbers_are_exact() -> None:
 
 
 def test_depth_is_data_and_can_be_limited() -> None:
-    assert jsontext.parse(DEEP).depth == 100_000
+    assert jsontext.parse(DEEP).depth == 10_000
     assert jsontext.dumps(jsontext.loads(DEEP)) == DEEP
     assert jsontext.same(DEEP, DEEP + " ")
     assert len(jsontext.pretty(DEEP)) < 30_000_000
     assert jsontext.parse("[[1]]", max_depth=2).depth == 2
     with pytest.raises(JSONTextError, match="deeper than 2"):
         jsontext.parse("[[[1]]]", max_depth=2)
+
+
+@pytest.mark.parametrize("read", [jsontext.parse, jsontext.loads, jsontext.members, jsontext.pretty])
+def test_deeper_than_anybody_needs_is_text_and_no_value(read: Any) -> None:
+    with pytest.raises(JSONTextError, match="deeper than 10000"):
+        read('{"a":' * 10_001 + "1" + "}" * 10_001)
 
 
 def test_repeated_names_are_kept_named_and_the_last_counts() -> None:

@@ -186,7 +186,7 @@ def test_a_failed_choice_names_what_is_wrong_in_the_branch_that_was_meant() -> N
 
 
 def test_deep_and_wide_values_are_refused_not_fatal() -> None:
-    assert schemas.problems('{"type":"object"}', "[" * 50_000 + "]" * 50_000)
+    assert schemas.problems('{"type":"object"}', "[" * 9_000 + "]" * 9_000)
     assert len(schemas.problems('{"items":{"type":"string"}}', json.dumps([1] * 5000))) == 100
     with pytest.raises(UnusableSchema):
         schemas.problems('{"items":{"$ref":"#"}}', "[" * 5000 + "]" * 5000)
