@@ -27,6 +27,8 @@ __all__ = [
     "EgressError", "NotAllowed", "Policy", "Progress", "check_url", "exchange", "look_up", "origin", "translated",
 ]  # fmt: skip
 
+LOOK_UP_SECONDS = 3  # a person waits for it
+
 
 def check_url(url: str) -> httpx2.URL:
     """The address of an agent in its parsed form. Raises NotAllowed for what no agent's address may be."""
@@ -53,7 +55,12 @@ async def look_up(url: str, policy: Policy | None = None) -> None:
     """Would we be let there now? Nothing is connected to. Raises NotAllowed, or EgressError for an unknown name."""
     parsed = check_url(url)
     host, port = parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
-    _allowed(policy or Policy.from_settings(), parsed.scheme, host, port, await _resolve(host, port))
+    try:
+        async with asyncio.timeout(LOOK_UP_SECONDS):
+            found = await _resolve(host, port)
+    except TimeoutError:
+        raise EgressError("dns", _("The name could not be looked up in time."), nothing_sent=True) from None
+    _allowed(policy or Policy.from_settings(), parsed.scheme, host, port, found)
 
 
 @dataclass

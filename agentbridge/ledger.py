@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from agentbridge.models import Resume
+from agentbridge.models import Agent, Resume
 from agentbridge.models.delivery import FINAL as FINAL
 from agentbridge.models.delivery import WAITING as WAITING
 from agentbridge.models.delivery import DeliveryState
@@ -44,6 +44,12 @@ def stuck(cases: QuerySet[Case], now: datetime) -> QuerySet[Case]:
     alive = Q(state__in=[State.OPEN, State.SETTLED])
     expired = Q(pk__in=Case.objects.expired(now).values("pk"))
     return cases.filter(expired | (alive & ~Q(blocked="")) | Q(state=State.QUARANTINED))
+
+
+def bound_elsewhere(agent: Agent) -> QuerySet[Resume]:
+    """Sealed for an earlier address of the agent and not under way: an operator sends them to the new one, or not."""
+    open_ones = Resume.objects.filter(agent=agent, replaced_at=None).exclude(state__in=SETTLED)
+    return open_ones.exclude(state=DeliveryState.EXPIRED_UNSENT).exclude(url_version=agent.url_version)
 
 
 def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool = False) -> tuple[str, ...]:

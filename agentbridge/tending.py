@@ -93,3 +93,11 @@ def set_replay(agent: Agent, *, replay: str, reason: str, by: User, now: datetim
     said = f"{by.display_name} set the replay class of “{agent.name}” from {before} to {replay}: {reason}"
     data = {"from": before, "replay": replay, "reason": reason}
     trail.of_agent("agent.replay_set", said, agent=agent, actor=by, data=data, now=now)
+
+
+@transaction.atomic
+def record_test(agent: Agent, *, outcome: str, by: User, now: datetime) -> None:
+    """The agent's headers went out: that is a deed. Raises NotAllowed."""
+    by = caretaker(by)
+    said = f"{by.display_name} tested the connection to agent “{agent.name}”: {outcome}."
+    trail.of_agent("agent.tested", said, agent=agent, actor=by, data={"outcome": outcome}, now=now)

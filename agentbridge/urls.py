@@ -5,19 +5,26 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from agentbridge.api.mount import api
-from agentbridge.views import agents, cases, deliveries, health, runs
+from agentbridge.views import agents, cases, deliveries, health, incidents, runs, tending
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api.urls),
     path("agents/", agents.agent_list, name="agent-list"),
+    path("agents/new/", tending.agent_new, name="agent-new"),
     path("agents/<slug:slug>/", agents.agent_detail, name="agent-page"),
     path("agents/<slug:slug>/start/", agents.agent_start, name="agent-start"),
+    path("agents/<slug:slug>/edit/", tending.agent_edit, name="agent-edit"),
+    path("agents/<slug:slug>/token/", tending.agent_token, name="agent-token"),
+    path("agents/<slug:slug>/switch/", tending.agent_switch, name="agent-switch"),
+    path("agents/<slug:slug>/replay/", tending.agent_replay, name="agent-replay"),
+    path("agents/<slug:slug>/test/", tending.agent_test, name="agent-test"),
     path("agents/<slug:slug>/runs/", runs.run_detail, name="run-page"),
     path("agents/<slug:slug>/runs/stream/", runs.run_stream, name="run-stream"),
     path("agents/<slug:slug>/runs/input/", runs.run_input, name="run-input"),
     path("cases/<slug:code>/delivery/", cases.case_delivery, name="case-delivery"),
     path("cases/<slug:code>/delivery/settle/", cases.case_settle, name="case-settle"),
     path("cases/<slug:code>/runs/", cases.case_runs, name="case-runs"),
+    path("incidents/<int:number>/close/", incidents.incident_close, name="incident-close"),
     path("deliveries/", deliveries.delivery_list, name="delivery-list"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

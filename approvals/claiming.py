@@ -36,6 +36,8 @@ def release(task: Task, *, by: User, now: datetime) -> None:
     """Give it back: the person on it, or an operator for someone who went home. Raises NotAllowed, WrongState."""
     _case, task = locking.locked(task)
     by = locking.locked_person(by)
+    if permissions.role_of(by) not in (Role.REVIEWER, Role.OPERATOR):
+        raise NotAllowed(_("Only reviewers and operators give tasks back."))
     holder = task.claimed_by
     if holder is None:
         raise WrongState(_("Nobody is on this task."))

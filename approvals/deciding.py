@@ -17,6 +17,7 @@ from approvals.answering import Answer, Given
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, User
 from approvals.models.cases import State
+from approvals.models.people import Role
 from approvals.refusals import (
     AlreadyDecided,
     Blocked,
@@ -88,6 +89,8 @@ def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> 
     """
     case = locking.locked_case(case)
     by = locking.locked_person(by)
+    if permissions.role_of(by) not in (Role.REVIEWER, Role.OPERATOR):
+        raise NotAllowed(_("Only those who decide take decisions back."))
     live = Decision.objects.live().filter(task__case=case).select_related("task__queue").order_by("task__position")
     asked = list(live.filter(task=task) if task else live)
     own = [decision for decision in asked if decision.by_id == by.pk]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -48,6 +49,11 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def header_count(self) -> int:
+        """All that anybody is told about them."""
+        return len(json.loads(self.headers or "[]"))
 
 
 class Thread(models.Model):

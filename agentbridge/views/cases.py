@@ -86,20 +86,23 @@ def find_case(request: PersonRequest, code: str) -> Case:
 
 
 def delivery_page(
-    request: PersonRequest, case: Case, *, refused: Refused | None = None, reason: str = ""
+    request: PersonRequest, case: Case, *, refused: Refused | None = None, reason: str = "", on: int | None = None
 ) -> HttpResponse:
+    """`refused`: why a step was not taken; `on`: the incident that it was about."""
     now, resume = timezone.now(), ledger.current(case)
+    may_act = permissions.may_operate(request.user) is None
     shown = (
         ledger.state_of(case, now, resume) is not None or ledger.stuck(Case.objects.filter(pk=case.pk), now).exists()
     )
     names = dict(visibility.agents(request.user).values_list("slug", "name"))
     row = rows.of_case(
-        case, resume=resume, names=names, may_act=permissions.may_operate(request.user) is None, now=now,
+        case, resume=resume, names=names, may_act=may_act, now=now,
         moved_on=resume is not None and settling.moved_on(resume),
     )  # fmt: skip
     incidents = visibility.incidents(request.user).filter(case=case)
     context: dict[str, Any] = {
-        "case": case, "row": row if shown else None, "refused": refused, "reason": reason,
+        "case": case, "row": row if shown else None, "refused": refused, "reason": reason, "on": on,
+        "may_close": may_act,
         "incidents": incidents.select_related("task", "closed_by").order_by("pk"),
     }  # fmt: skip
     return answer(request, "agentbridge/_case_delivery.html", context, status=refused.status if refused else 200)

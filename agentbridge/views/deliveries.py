@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from agentbridge import ledger, settling, visibility
-from agentbridge.models import Resume
+from agentbridge.models import Incident, Resume
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows
 from approvals import permissions
@@ -50,10 +50,18 @@ def delivery_list(request: PersonRequest) -> HttpResponse:
         others, older = other_rows(request, view, agent, names=names, now=now)
     context: dict[str, Any] = {
         "view": view, "agent": agent, "names": names, "waiting": waiting, "others": others, "older": older,
-        "counts": counts(user, agent, now), "topics": "trail", "cursor": cursor,
+        "counts": counts(user, agent, now), "topics": "trail", "cursor": cursor, "may_close": may_act,
+        "incidents": open_incidents(user, agent) if view in ("all", "waiting") else (),
     }  # fmt: skip
     whole = "agentbridge/delivery_list.html"
     return render(request, "agentbridge/_delivery_ledger.html" if request.htmx else whole, context)
+
+
+def open_incidents(user: User, agent: str) -> list[Incident]:
+    """What nobody has looked at yet, the oldest first."""
+    found = visibility.incidents(user).filter(closed_at=None)
+    found = found.filter(case__agent=agent) if agent else found
+    return list(found.select_related("case", "task").order_by("pk")[:PAGE])
 
 
 def resumes(user: User, agent: str) -> QuerySet[Resume]:

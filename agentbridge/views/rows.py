@@ -42,9 +42,13 @@ def warnings_of(run: Run) -> list[dict[str, Any]]:
     found = jsontext.loads(run.warnings or "[]")
     return [
         {**row, "sign": wording.SEVERITY.get(row["severity"], wording.SEVERITY["warning"]),
-         "slug": FLAGS.get(row["rule"], f"rule-{row['rule'].lower()}")}
+         "slug": slug_of(row["rule"])}
         for row in found
     ]  # fmt: skip
+
+
+def slug_of(rule: str) -> str:
+    return FLAGS.get(rule, f"rule-{rule.lower()}")
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,12 @@ def test_only_holder_or_operator_releases(alice, bob, olga, task):
         reviewing.release(task, by=alice, now=timezone.now())
 
 
+@pytest.mark.parametrize("name", ["carol", "adam"])
+def test_those_who_never_claim_release_nothing(request, name, task):
+    with pytest.raises(reviewing.NotAllowed):
+        reviewing.release(task, by=request.getfixturevalue(name), now=timezone.now())
+
+
 def test_claim_is_no_lock(alice, bob, task):
     reviewing.claim(task, by=alice, now=timezone.now())
     decide(task, bob)

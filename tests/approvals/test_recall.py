@@ -23,6 +23,12 @@ def test_author_takes_a_decision_back(alice, bob, task):
     assert Decision.objects.filter(task=task).count() == 2
 
 
+@pytest.mark.parametrize("name", ["carol", "adam"])
+def test_those_who_never_decide_take_nothing_back(request, name, task):
+    with pytest.raises(reviewing.NotAllowed):
+        reviewing.recall(task.case, by=request.getfixturevalue(name), now=timezone.now())
+
+
 def test_nobody_else_takes_it_back(alice, bob, olga, task):
     decide(task, alice)
 
