@@ -95,6 +95,12 @@ class Field:
         return ", ".join(words) + (" · " + _("required") if self.required else "")
 
     @property
+    def is_whole(self) -> bool:
+        """Whether only a whole number, or null, can stand here."""
+        kinds = self.schema.get("type")
+        return bool(kinds) and set(kinds if isinstance(kinds, list) else [kinds]) <= {"integer", "null"}
+
+    @property
     def example(self) -> str:
         """How a value of this format is written, where nobody can guess it."""
         return EXAMPLES.get(_text(self.schema.get("format")), "") if self.kind == "text" else ""

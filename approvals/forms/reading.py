@@ -137,6 +137,8 @@ class _Reader:
         text = texts.number(one.shown)
         if text is None:
             self.problems.append(Problem(one.pointer, _("This is not a number as JSON writes it, such as 12 or -0.5.")))
+        elif one.is_whole and not texts.is_whole(text):
+            self.problems.append(Problem(one.pointer, _("A whole number is asked for: digits only.")))
         return text
 
     def missing(self, one: Field) -> str | None:

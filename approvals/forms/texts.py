@@ -49,6 +49,11 @@ def number(typed: str) -> str | None:
     return text
 
 
+def is_whole(number: str) -> bool:
+    """Whether a number is written as digits only: `3.0` and `3e0` are floats to many programs."""
+    return number.removeprefix("-").isdecimal()
+
+
 def label(value: Any) -> str:
     """A value as the text of an option: a string stands bare only if it cannot be taken for anything else."""
     text = jsontext.dumps(value)

@@ -91,6 +91,17 @@ def test_edits_of_the_field_cases_change_their_place_only(case: str, at: int) ->
     assert read.touched == set(row["set"])
 
 
+@pytest.mark.parametrize("typed", ["3.0", "3e0", "3.5"])
+def test_a_whole_number_is_typed_in_digits(typed: str) -> None:
+    form = Filled({"properties": {"n": {"type": "integer"}, "x": {"type": "number"}}}, '{"n":2.0,"x":1}')
+    form.page.type("/x", typed)
+    assert form.read().text == f'{{"n":2.0,"x":{typed}}}'
+    form.page.type("/n", typed)
+    assert [one.pointer for one in form.read().problems] == ["/n"]
+    form.page.type("/n", "-7")
+    assert form.read().text == f'{{"n":-7,"x":{typed}}}'
+
+
 TWELVE: list[tuple[Any, str]] = [
     ({"properties": {"at": {"type": "string", "format": "date-time"}, "text": {"type": "string"}}},
      '{"at":"2030-01-02T03:04:05.123+09:00","text":"one\\r\\ntwo\\n\\n"}'),
