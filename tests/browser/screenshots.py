@@ -1,6 +1,6 @@
 """`make screenshots`: every page at 1280 and 360 pixels, light and dark, into `screenshots/`.
 
-The few that the README shows go to `docs/screenshots/` as well. The desk, the worker and the demo agent are real.
+What the README shows goes to `docs/screenshots/` as well. The desk, the worker and the demo agent are real.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests import desk
 from tests.desk import ROOT, Desk
 
 OUT, SHOWN = ROOT / "screenshots", ROOT / "docs" / "screenshots"
-IN_README = {"queue-1280-light", "case-edit-1280-light", "case-decided-1280-dark", "case-edit-360-light"}
+IN_README = {"case-edit-1280-light": "case-1280-light"}
 SIZES = {"1280": (1280, 800), "360": (360, 740)}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--font-render-hinting=none"]
 Json = dict[str, Any]
@@ -129,7 +129,7 @@ def picture(page: Page, base: str, path: str, name: str) -> None:
         page.screenshot(path=OUT / f"{name}-whole.png")
         page.set_viewport_size(size)
     if name in IN_README:
-        shutil.copy(OUT / f"{name}.png", SHOWN / f"{name}.png")
+        shutil.copy(OUT / f"{name}.png", SHOWN / f"{IN_README[name]}.png")
 
 
 def main(only: list[str]) -> None:

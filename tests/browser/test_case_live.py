@@ -18,7 +18,9 @@ def open_live(page: Page, running_desk: Desk, case: str) -> None:
     page.wait_for_selector("live-feed[data-state=live]", state="attached")
 
 
-def test_typed_text_survives_what_others_do(running_desk: Desk, sign_in: SignIn, start_story: Callable[..., str]) -> None:
+def test_typed_text_survives_what_others_do(
+    running_desk: Desk, sign_in: SignIn, start_story: Callable[..., str]
+) -> None:
     thread = start_story("parallel", 11)
     tasks = running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")
     page = sign_in("alice")
