@@ -7,8 +7,8 @@ from approvals.guards import Guard
 RESUME = Guard(
     table="agentbridge_resume",
     fixed=[
-        "id", "case_id", "n", "interrupted_run_id", "thread_id", "agent_id", "entries", "forwarded_props", "sha256",
-        "signature", "sealed_at",
+        "id", "case_id", "n", "interrupted_run_id", "thread_id", "agent_id", "entries", "forwarded_props", "messages",
+        "sha256", "signature", "sealed_at",
     ],
     once=["replaced_at"],
     ends=("state", ("finished", "interrupted_again", "expired_unsent", "marked_done", "abandoned")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentbridge import dialects, protocol, translation
+from agentbridge import dialects, protocol
 from agentbridge.models import Resume, Run
 from agentbridge.record import RunInput
 from approvals import jsontext
@@ -46,7 +46,7 @@ def build(resume: Resume, *, run_id: str) -> Outgoing:
     interrupted = resume.interrupted_run
     asked, left = asked_input(interrupted), Snapshot.of(interrupted)
     dialect = dialects.get(interrupted.dialect)
-    spoken = translation.sending_of(resume.case, interrupted, closing_at=resume.closing_at).messages
+    spoken = jsontext.items(text_of(resume.messages)) if resume.messages else []
     messages = tuple(dialect.arrange([*left.messages, *spoken]))
     entries = text_of(resume.entries)
     body = protocol.run_input(

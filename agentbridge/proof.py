@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentbridge import dialects, translation
+from agentbridge import dialects, trail, translation
 from agentbridge.models import Interrupt, Resume, Run
 from agentbridge.outgoing import Outgoing
 from agentbridge.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import exhibits, jsontext
-from approvals.fields import text_of
-from approvals.models import AuditEntry, Decision, Task
+from approvals.models import AuditEntry, Decision, Task, Verdict
 
 OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
 
@@ -26,8 +25,9 @@ def problem(resume: Resume, draft: Outgoing) -> str | None:
 def _problems(resume: Resume, draft: Outgoing) -> Iterator[str]:
     yield from _agent_is_the_same(resume)
     yield from _newest_and_whole(resume)
-    yield from _entries_are_the_decisions(resume)
-    yield from _decisions_are_on_the_trail(resume)
+    yield from _nothing_came_between(resume)
+    yield from _sealed_is_what_was_decided(resume)
+    yield from _decisions_were_in_time_and_are_on_the_trail(resume)
     yield from _history_holds_the_reviewed_calls(resume, draft)
     yield from _no_frontend_call_is_open(resume, draft)
 
@@ -48,17 +48,47 @@ def _newest_and_whole(resume: Resume) -> Iterator[str]:
         yield "The answers do not cover every question of the interrupted run."
 
 
-def _entries_are_the_decisions(resume: Resume) -> Iterator[str]:
+def moved_on(resume: Resume) -> bool:
+    """A later run of the thread is known: the same answers could now mean something else."""
+    later = Run.objects.filter(thread=resume.thread, pk__gt=resume.interrupted_run_id)
+    return later.exclude(resume=resume).exclude(status=Run.Status.UNSENT).exists()
+
+
+def _nothing_came_between(resume: Resume) -> Iterator[str]:
+    """Before a second sending: since a person allowed it, the thread may have gone on."""
+    if resume.armed_once and moved_on(resume):
+        yield "The thread has moved on since these answers were first sent: they would meet another question."
+
+
+def _sealed_is_what_was_decided(resume: Resume) -> Iterator[str]:
+    if trail.sha256(resume.sealed) != resume.sha256:
+        yield "The sealed answers are not the bytes that were sealed."
     sending = translation.sending_of(resume.case, resume.interrupted_run, closing_at=resume.closing_at)
-    if (sending.entries or "[]") != text_of(resume.entries):
+    if b"".join(sending.sealed) != resume.sealed:
         yield "The sealed answers are not the recorded decisions."
 
 
-def _decisions_are_on_the_trail(resume: Resume) -> Iterator[str]:
-    live = Decision.objects.filter(task__case=resume.case, recalled_at=None, voided_at=None)
-    told = set(AuditEntry.objects.filter(case=resume.case, verb="task.decided").values_list("task_id", flat=True))
-    if any(decision.task_id not in told for decision in live):
-        yield "A decision has no entry in the trail."
+def _decisions_were_in_time_and_are_on_the_trail(resume: Resume) -> Iterator[str]:
+    """An entry is written only with the rights of that moment, so its actor and content prove the decider's right."""
+    entries = AuditEntry.objects.filter(case=resume.case, verb="task.decided").order_by("seq")
+    told = {entry.task_id: entry for entry in entries}
+    for decision in Decision.objects.live().filter(task__case=resume.case).select_related("task"):
+        entry, deadline = told.get(decision.task_id), decision.task.deadline
+        if entry is None:
+            yield "A decision has no entry in the trail."
+        elif entry.actor_id != decision.by_id or not _tells(entry, decision):
+            yield "A decision is not what its entry in the trail says."
+        if decision.verdict != Verdict.CANCELLED and deadline is not None and decision.at >= deadline:
+            yield "A decision was made after its deadline."
+
+
+def _tells(entry: AuditEntry, decision: Decision) -> bool:
+    """The entry's words beside the decision; erased words contradict nothing."""
+    if entry.data is None:
+        return True
+    said = jsontext.loads(entry.data)
+    kept = {"verdict": decision.verdict, "answer": decision.answer, "shownDigest": decision.shown_digest}
+    return all(said.get(name) == value for name, value in kept.items())
 
 
 def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing) -> Iterator[str]:

@@ -45,8 +45,7 @@ def interrupted_run(case: Case) -> Run | None:
 def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None) -> Resume:
     """Seal the answers as their bytes; the caller's transaction has taken the case. Never called twice for one n."""
     sending = translation.sending_of(case, run, closing_at=now if n > 1 else None)
-    entries = (sending.entries or "[]").encode("utf-8", "surrogatepass")
-    props = (sending.forwarded_props or "").encode("utf-8", "surrogatepass")
+    entries, props, messages = sending.sealed
     thread = run.thread
     resume = Resume.objects.create(
         case=case,
@@ -57,7 +56,8 @@ def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None
         url_version=thread.agent.url_version,
         entries=entries,
         forwarded_props=props,
-        sha256=trail.sha256(entries + props),
+        messages=messages,
+        sha256=trail.sha256(entries + props + messages),
         sealed_at=now,
         changed_at=now,
     )

@@ -8,8 +8,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agentbridge import ledger, resuming, sealing, trail
-from agentbridge.models import DeliveryState, Interrupt, Resume, Run
+from agentbridge.models import DeliveryState, Interrupt, Resume
 from agentbridge.moves import move
+from agentbridge.proof import moved_on as moved_on
 from approvals import exhibits, intake, jsontext, locking, permissions, reviewing
 from approvals.kit import VerdictKit
 from approvals.models import Case, Task, User
@@ -66,12 +67,6 @@ def waiting_delivery(case: Case) -> Resume:
     if resume is None or resume.state not in ledger.WAITING:
         raise WrongState(_("No delivery of %(code)s waits for a person.") % {"code": case.code})
     return resume
-
-
-def moved_on(resume: Resume) -> bool:
-    """A later run of the thread is known: the same answers could now mean something else."""
-    later = Run.objects.filter(thread=resume.thread, pk__gt=resume.interrupted_run_id)
-    return later.exclude(resume=resume).exclude(status=Run.Status.UNSENT).exists()
 
 
 def _resend(resume: Resume, *, reason: str, by: User, now: datetime) -> None:

@@ -51,6 +51,15 @@ class Sending:
     forwarded_props: str | None = None  # None = as the interrupted run was asked with
     messages: list[str] = field(default_factory=list)  # texts of messages behind the history
 
+    @property
+    def sealed(self) -> tuple[bytes, bytes, bytes]:
+        """What is sealed of it, as bytes: entries, forwardedProps and messages. Empty: not that way."""
+        listed = f"[{','.join(self.messages)}]" if self.messages else ""
+        entries, props, messages = (
+            text.encode("utf-8", "surrogatepass") for text in (self.entries or "[]", self.forwarded_props or "", listed)
+        )
+        return entries, props, messages
+
 
 class Dialect(Protocol):
     """Pure and without state. `recognise` finds every pause this dialect knows, legacy ones too."""

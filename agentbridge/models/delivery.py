@@ -49,7 +49,8 @@ class Resume(models.Model):
     url_version = models.PositiveIntegerField()
     entries = BytesField()  # the `resume` member's value, exactly as it goes out in every attempt; b"[]" with props only
     forwarded_props = BytesField(default=b"")  # sealed replacement of `forwardedProps` where the dialect answers there
-    sha256 = models.CharField(max_length=64)  # over entries || forwarded_props
+    messages = BytesField(default=b"")  # sealed list of the messages that are the answers where the dialect has it so
+    sha256 = models.CharField(max_length=64)  # over entries || forwarded_props || messages
     signature = models.TextField(blank=True, default="")
     sealed_at = models.DateTimeField()
     state = models.CharField(max_length=18, choices=DeliveryState.choices, default=DeliveryState.READY)
@@ -82,6 +83,11 @@ class Resume(models.Model):
 
     def __str__(self) -> str:
         return f"resume of {self.case}"
+
+    @property
+    def sealed(self) -> bytes:
+        """All that leaves as an answer, as it is on record; `sha256` is over this."""
+        return bytes(self.entries) + bytes(self.forwarded_props) + bytes(self.messages)
 
     @property
     def closing_at(self) -> datetime | None:
