@@ -34,18 +34,27 @@ SENTENCES: dict[Letter, str] = {
     "I": "The agent's stream broke the protocol; what it did after that is unknown.",
     "J": "After the end of the run the agent reported an error: {error}",
 }
-# Codes are an open vocabulary (S-5): they help a person to read the error and decide nothing.
+SCHEMA = "Wrong form: the answer is not what the agent's schema asks for."
+UNKNOWN_ID = "Unknown question: it was probably answered before, or the agent has forgotten it."
+PARTIAL = "Incomplete: the agent expects an answer to more questions."
+MISSING = "No answers: the agent waits for a resume and found none in the input."
+# The five conditions of the Interrupts page, by the codes that agents use for them. Codes are an open vocabulary (S-5):
+# they help a person to read the error and decide nothing.
 HINTS = {
-    "ALREADY": "These questions were probably answered before.",
-    "UNKNOWN_INTERRUPT": "These questions were probably answered before, or the agent has forgotten them.",
-    "NOT_FOUND": "These questions were probably answered before, or the agent has forgotten them.",
-    "NO_PENDING": "These questions were probably answered before, or the agent has forgotten them.",
-    "PARTIAL": "The agent expects an answer to more questions.",
-    "INCOMPLETE": "The agent expects an answer to more questions.",
-    "MISSING_INTERRUPT": "The agent expects an answer to more questions.",
-    "INVALID_PAYLOAD": "The answer does not have the form that the agent expects.",
-    "INVALID_RESPONSE": "The answer does not have the form that the agent expects.",
-    "EXPIRED": "The agent says that the time for this answer is over.",
+    "EXPIRED": "Expired: the agent says that the time for this answer is over.",
+    "INVALID_PAYLOAD": SCHEMA,
+    "INVALID_RESPONSE": SCHEMA,
+    "SCHEMA": SCHEMA,
+    "ALREADY": UNKNOWN_ID,
+    "UNKNOWN_INTERRUPT": UNKNOWN_ID,
+    "NOT_FOUND": UNKNOWN_ID,
+    "NO_PENDING": UNKNOWN_ID,
+    "PARTIAL": PARTIAL,
+    "INCOMPLETE": PARTIAL,
+    "MISSING_INTERRUPT": PARTIAL,
+    "PENDING_INTERRUPT": MISSING,
+    "MISSING_RESUME": MISSING,
+    "RESUME_REQUIRED": MISSING,
     "BUSY": "The agent is at work on this thread.",
     "RUNNING": "The agent is at work on this thread.",
 }

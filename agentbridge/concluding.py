@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from agentbridge import dialects, ending, history, opening, outgoing, protocolreport, resuming, trail, unasked
+from agentbridge import dialects, ending, history, opening, outgoing, protocolreport, resuming, standing, trail, unasked
 from agentbridge.dialects.contract import Dialect, Pause, flag
 from agentbridge.models import DeliveryState, Interrupt, Run, ToolCall
 from agentbridge.models.agents import key_of
@@ -73,6 +73,8 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
             unasked.tell(run, view, pauses, case=case, now=now)
             if resume is not None:
                 ending.end(resume, run, view, paused=bool(pauses), head=head, now=now)
+            if head.status == standing.GONE:
+                standing.gone(run.thread.agent, now=now)
         if pauses and not run.interrupts.exists():
             _write_interrupts(run, pauses)
             opening.open_case(run, view, dialect, pauses, now=now)

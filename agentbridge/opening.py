@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+
+from django.conf import settings
 
 from agentbridge import outgoing, translation
 from agentbridge.dialects.contract import Dialect, Pause, flag
@@ -14,6 +17,7 @@ from approvals import exhibits, intake, locking, reviewing
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State
 
+NO_MORE = "An agent that asks without end is not answered any more: an operator abandons the case."
 WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
 
 
@@ -25,12 +29,19 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
         run=run, view=view, dialect=dialect, pauses=pauses, messages=left.messages, state=left.state
     )
     new = translation.new_case(paused, previous=previous, asked_before=asked_before(run.thread, pauses))
+    if rounds(run.thread) > settings.THREAD_ROUNDS and not new.blocked:
+        new = replace(new, blocked=f"This thread has paused more than {settings.THREAD_ROUNDS} times. {NO_MORE}")
     if previous is not None and not new.quarantined:
         supersede(previous, now=now)
     case = intake.open_case(new, now=now)
     for task in case.tasks.all():
         run.interrupts.filter(position=task.position).update(task=task)
     return case
+
+
+def rounds(thread: Thread) -> int:
+    """How many runs of this thread paused so far."""
+    return Run.objects.filter(thread=thread, interrupts__isnull=False).distinct().count()
 
 
 def hold(thread: Thread) -> None:

@@ -12,7 +12,7 @@ from typing import cast
 from django.conf import settings
 from django.db import transaction
 
-from agentbridge import concluding, crash, noticing, outgoing, protocol
+from agentbridge import concluding, crash, noticing, outgoing, protocol, standing
 from agentbridge.models import Run, StreamChunk, ToolCall
 from agentbridge.reading import Reader
 from agentbridge.record import (
@@ -67,6 +67,8 @@ class Recording:
         Run.objects.filter(pk=self.run.pk).update(
             http_status=head.status, http_version_note=head.server[:200], bytes_sent=head.bytes_sent
         )
+        if head.status == 200 and not head.trouble:
+            standing.heard(self.run.thread.agent, head.server[:200], now=clock.now())
 
     def keep(self, data: bytes, *, now: datetime) -> None:
         """Store bytes as they came, then read them and act on what they say."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import client, dialects, egress, reading, tending, trail
+from agentbridge import client, dialects, egress, reading, standing, tending, trail
 from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
 from agentbridge.tending import Tokens
@@ -117,7 +117,7 @@ def _create(wanted: Wanted, *, by: User | None, now: datetime) -> tuple[Agent, T
 def _update(agent: Agent, wanted: Wanted, *, by: User | None, now: datetime) -> list[str]:
     before = agent.url
     changed = _apply(agent, wanted, by=by, now=now)
-    agent.save(update_fields=[*changed, "url_version"])
+    agent.save(update_fields={*changed, "url_version", *standing.COLUMNS})
     said = f"Agent “{agent.name}” was changed: {', '.join(changed) or 'nothing'}."
     trail.of_agent("agent.changed", said, agent=agent, actor=by, data=told(agent, changed, wanted), now=now)
     if "url" in changed:
@@ -155,6 +155,8 @@ def _apply(agent: Agent, wanted: Wanted, *, by: User | None, now: datetime) -> l
         agent.url_version += 1  # what was sealed for the old address waits until a person binds it to the new one
     for name in changed:
         setattr(agent, name, given[name])
+    if "replay_class" in changed:
+        standing.give_class(agent, agent.replay_class, now=now)
     return changed
 
 

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from agentbridge import queueing, recorder, resuming, trail
+from agentbridge import queueing, recorder, resuming, standing, trail
 from agentbridge.classify import REPLAYABLE
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.moves import Lost, move
@@ -100,7 +100,7 @@ def _lost_after_arming(resume: Resume, run: Run, now: datetime) -> None:
     """Bytes may have left. Only an agent proven replay-safe is asked again, when no run can still be at work."""
     lose(run, now=now)
     lost = resume.lost_leases + 1
-    if resume.agent.replay_class in REPLAYABLE:
+    if standing.replay_class(resume.agent, now=now) in REPLAYABLE:
         again = (run.armed_at or now) + timedelta(seconds=settings.RUN_SECONDS)
         sentence = "The worker was lost after bytes may have left; this agent may be asked again."
         move(

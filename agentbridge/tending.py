@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import trail
+from agentbridge import standing, trail
 from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
 from approvals import locking, permissions
@@ -86,10 +86,12 @@ def set_replay(agent: Agent, *, replay: str, reason: str, by: User, now: datetim
         raise Invalid([Problem("/replay", _("There is no such replay class."))])
     if not reason.strip():
         raise Invalid([Problem("/reason", _("Say why: another replay class needs a reason."))])
-    before = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk).replay_class
-    if before == replay:
+    agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+    before = agent.replay_class
+    if before == replay and not standing.lapsed(agent, now=now):
         raise WrongState(_("This is the agent's replay class already."))
-    Agent.objects.filter(pk=agent.pk).update(replay_class=replay)
+    standing.give_class(agent, replay, now=now)
+    agent.save(update_fields=standing.COLUMNS)
     said = f"{by.display_name} set the replay class of “{agent.name}” from {before} to {replay}: {reason}"
     data = {"from": before, "replay": replay, "reason": reason}
     trail.of_agent("agent.replay_set", said, agent=agent, actor=by, data=data, now=now)

@@ -23,7 +23,7 @@ VERBS = (
     "delivery.in_doubt", "delivery.outcome_unknown", "delivery.dead", "delivery.marked_done", "delivery.abandoned",
     "delivery.erred_late", "delivery.rebound",
     "agent.added", "agent.changed", "agent.url_changed", "agent.token_made", "agent.switched_on", "agent.switched_off",
-    "agent.replay_set", "agent.tested", "incident.opened", "incident.closed",
+    "agent.replay_set", "agent.replay_lapsed", "agent.tested", "incident.opened", "incident.closed",
 )  # fmt: skip
 audit.register(*VERBS)
 

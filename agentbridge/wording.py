@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from agentbridge import ledger
+from agentbridge import ledger, standing
 from agentbridge.models import DeliveryState as S
 from agentbridge.models import Run
 from agentbridge.models.agents import ReplayClass
@@ -68,6 +68,10 @@ REPLAY: dict[str, Words] = {
     ReplayClass.UNKNOWN: _("At most one send by itself. After that a person settles what is in doubt."),
     ReplayClass.VERIFIED: _("Proven to take the same answers twice without running twice: sent again by itself."),
     ReplayClass.GUARDED: _("Behind a guard that runs every answer once: sent again by itself."),
+}
+LAPSED: dict[str, Words] = {
+    standing.OLD: _("The proof is older than 90 days, so it counts as unknown until an operator renews it."),
+    standing.CHANGED: _("Another server answers since the proof, so it counts as unknown until an operator renews it."),
 }
 ANSWER_CLASS: dict[str, Words] = {
     "A": _("refused by HTTP"),

@@ -195,3 +195,4 @@ SCHEMA_DEPTH = environment.whole("SCHEMA_DEPTH", 32, most=100)
 PATTERN_MS = environment.whole("PATTERN_MS", 100, most=10_000)
 AGENT_PARALLEL = environment.whole("AGENT_PARALLEL", 8)
 WORKER_STREAMS = environment.whole("WORKER_STREAMS", 200)
+THREAD_ROUNDS = environment.whole("THREAD_ROUNDS", 100)  # K-7: a chain of questions can be endless

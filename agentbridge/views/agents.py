@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from agentbridge import checking, ledger, links, protocolreport, starting, visibility, wording
+from agentbridge import checking, ledger, links, protocolreport, standing, starting, visibility, wording
 from agentbridge.checking import Check
 from agentbridge.models import Agent, Run
 from agentbridge.tending import Tokens
@@ -101,6 +101,7 @@ def facts(agent: Agent) -> dict[str, Any]:
         "routes": sorted(agent.routes.items()),
         "dialect": wording.DIALECT.get(agent.dialect, ""),
         "replay": wording.REPLAY[agent.replay_class],
+        "lapsed": wording.LAPSED.get(standing.lapsed(agent, now=timezone.now()), ""),
         "replays": wording.REPLAY.items(),
         "tolerances": [(name, wording.TOLERANCES.get(name, "")) for name in agent.tolerances],
     }

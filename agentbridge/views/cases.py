@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from agentbridge import ledger, links, settling, visibility
 from agentbridge.models import Run
 from agentbridge.models.delivery import WAITING
-from agentbridge.views import rows
+from agentbridge.views import caselines, rows
 from approvals import permissions, reviewing
 from approvals.models import Case, User
 from approvals.refusals import Invalid, Refused
@@ -102,7 +102,7 @@ def delivery_page(
     incidents = visibility.incidents(request.user).filter(case=case)
     context: dict[str, Any] = {
         "case": case, "row": row if shown else None, "refused": refused, "reason": reason, "on": on,
-        "may_close": may_act,
+        "may_close": may_act, "lines": caselines.lines(case, now=now),
         "incidents": incidents.select_related("task", "closed_by").order_by("pk"),
     }  # fmt: skip
     return answer(request, "agentbridge/_case_delivery.html", context, status=refused.status if refused else 200)
