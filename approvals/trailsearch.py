@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from approvals import audit, permissions
+from approvals import audit, permissions, trailindex
 from approvals.models import AuditEntry, Task, User
 
 
@@ -40,6 +40,7 @@ def filtered(
         "thread_key": thread and hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest(),
     }  # fmt: skip
     entries = entries.filter(**{name: value for name, value in wanted.items() if value})
-    for word in audit.cleaned(q).split():
+    words = audit.cleaned(q).split()
+    for word in words:
         entries = entries.filter(search_text__contains=word)
-    return entries
+    return trailindex.narrowed(entries, words)

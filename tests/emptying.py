@@ -13,6 +13,8 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
+from approvals import trailindex
+
 KEPT = {
     "approvals_auditlog",
     "auth_group",
@@ -28,6 +30,8 @@ def empty_database(*_: Any) -> None:
     tables = sorted(set(names) - KEPT)
     with transaction.atomic(), guards_off():
         connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+        if trailindex.is_there():
+            connection.cursor().execute(f"INSERT INTO {trailindex.INDEX}({trailindex.INDEX}) VALUES ('delete-all')")
 
 
 @contextmanager
