@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from approvals.jsontext.reading import DECODER, parse, scan_string, skip
+from approvals.jsontext.reading import DECODER, DEEPEST, parse, scan_string, skip
 
 
 def member(text: str, name: str) -> str | None:
@@ -29,7 +29,8 @@ def _places(text: str, bracket: str) -> list[tuple[str, int, int]]:
             return list(_scan(text, closing="}" if bracket == "{" else "]"))
     except (ValueError, RecursionError):
         pass  # too deep for it, or no JSON: our own parser reads the one and explains the other
-    root = parse(text).root
+    # Twice as deep: a value that was just deep enough may have been wrapped into an object of ours since.
+    root = parse(text, max_depth=2 * DEEPEST).root
     children = root.members if bracket == "{" else [("", item) for item in root.items]
     return [(name, node.start, node.end) for name, node in children]
 

@@ -1,4 +1,4 @@
-"""Agents that mean no good: endless frames, endless comments, deep values, huge ids, and the others' right to be served."""
+"""Agents that mean no good: endless frames and comments, deep values, huge ids. The others are served all the same."""
 
 from __future__ import annotations
 
@@ -12,26 +12,31 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agentbridge import dialects
 from agentbridge.models import Run
 from approvals.models import Case, User
 from tests import source
 from tests.agentbridge.recordings import Tape, case_of
+from tests.agentbridge.streams import STARTED, read
+from tests.agentbridge.streams import finished as ended
 from tests.bridge_work import Script, ask, register, work
 from tests.scripted_agent import Answer, call, finished, frame, interrupt, pausing, started
 
-# A process of its own: the most memory it ever held is what is measured. Linux counts ru_maxrss in kilobytes.
+# A process of its own: the most memory it ever held, in kB. (ru_maxrss would be that of the process before exec, too.)
 MEASURED = """
-import json, resource, sys
+import json
 from agentbridge.reading import Reader
+def held():
+    return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 reader = Reader(thread_id="t", run_id="r", run_input=None)
 reader.feed(b'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\\n\\n' + %(head)r)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = held()
 fed = 0
 while fed < 256 * 1024 * 1024:
     reader.feed(%(piece)s)
     fed += 65536
 reader.close()
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+grown = held() - before
 print(json.dumps({"grown": grown, "status": reader.runs[0].status, "cut": reader.runs[0].cut, "bytes": reader.bytes}))
 """
 FLOODS = {
@@ -96,6 +101,13 @@ def test_a_deep_question_is_seen_and_answerable(tape: Tape, alice: User, client:
     case = case_of(tape.record(started(), call(), end))
     client.force_login(alice)
     assert (case.state, client.get(f"/cases/{case.code}/").status_code) == ("open", 200)
+
+
+def test_an_announcement_as_deep_as_can_be_read_is_a_question_like_any_other() -> None:
+    deep = "[" * 9_999 + "]" * 9_999
+    custom = f'{{"type":"CUSTOM","name":"on_interrupt","value":{deep},"rawEvent":{{"id":"i-1"}}}}'
+    dialect, [pause], _ = dialects.recognise(read(STARTED, custom, ended()).run)
+    assert list(dialect.kit(pause).forms)
 
 
 @pytest.mark.django_db

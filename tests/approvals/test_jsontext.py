@@ -97,7 +97,7 @@ def test_depth_is_data_and_can_be_limited() -> None:
         jsontext.parse("[[[1]]]", max_depth=2)
 
 
-@pytest.mark.parametrize("read", [jsontext.parse, jsontext.loads, jsontext.members, jsontext.pretty])
+@pytest.mark.parametrize("read", [jsontext.parse, jsontext.loads, jsontext.pretty])
 def test_deeper_than_anybody_needs_is_text_and_no_value(read: Any) -> None:
     with pytest.raises(JSONTextError, match="deeper than 10000"):
         read('{"a":' * 10_001 + "1" + "}" * 10_001)
