@@ -20,9 +20,17 @@ from approvals.models import Decision, Task
 from approvals.models.cases import Verdict
 
 SILENT = frozenset({"crewai"})  # no tool events at all: silence says nothing there
-# Denials look like results too; these words mean that nothing ran (S-4).
+# Denials look like results too (S-4). After a no, any of these words is read as “it did not run”.
+DID_NOT = r"not (run|made|sent|done|taken|paid|given|\w+ed)\b"
 NOT_RUN = re.compile(
-    r"den(y|ied)|reject|declin|refus|cancel|disapprov|not (approved|allowed|executed|permitted)|abort|거부|취소", re.I
+    rf"den(y|ied)|reject|declin|refus|cancel|disapprov|abort|skip|said no|{DID_NOT}|거부|취소|거절", re.I
+)
+# After a yes they count only where they speak of the call or of who decided: a tool may well cancel or reject things.
+CALL_NOT_RUN = re.compile(
+    r"\b(tool|call|user|human|person|reviewer|approval|execution)\b.{0,40}\b(denied|rejected|declined|refused)\b"
+    r"|\b(denied|rejected|declined|refused|cancelled) by (a |the )?(user|human|person|reviewer)\b"
+    r"|\bnot (run|executed|approved|permitted)\b|^\W*(it was )?(denied|rejected|declined|refused)\W*$",
+    re.I | re.S,
 )
 K = Incident.Kind
 
@@ -118,7 +126,7 @@ def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
             return Finding(said)
         text = "Approved, but no result came back: nothing shows that the call was executed."
         return Finding(said, K.APPROVED_NOT_RUN, text)
-    if all(NOT_RUN.search(result.text) for result in each.results):
+    if all(CALL_NOT_RUN.search(result.text) for result in each.results):
         text = f"Approved, but the result says otherwise: {excerpt(each.results[-1].text)}"
         return Finding("Approved, but the agent says that it did not run.", K.APPROVED_NOT_RUN, text)
     if is_edited(each) and each.repeated is not None and same_arguments(each.repeated, each.proposal or ""):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import settling
+from agentbridge import settling, watch
 from agentbridge.models import Incident
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work
@@ -80,3 +80,21 @@ def test_a_second_attempt_with_another_result_ran_twice(
     work()
     assert delivery(case).state == "finished"
     assert list(Incident.objects.values_list("kind", flat=True)) == kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Tool call was denied", '{"status": "not run", "because": "a person said no"}', "refund to ann not made", "거부됨"],
+)
+def test_a_denial_is_read_as_one_in_many_words(text: str) -> None:
+    assert watch.NOT_RUN.search(text)
+
+
+@pytest.mark.parametrize("text", ["refunded 120.5 to ann", "Sent. Do not reply to this address.", '{"status": "done"}'])
+def test_a_deed_is_not_taken_for_a_denial(text: str) -> None:
+    assert not watch.NOT_RUN.search(text)
+
+
+@pytest.mark.parametrize("text", ["cancelled the subscription", "claim 12 rejected", "order refused and sent back"])
+def test_an_approved_tool_may_cancel_or_reject_things(text: str) -> None:
+    assert not watch.CALL_NOT_RUN.search(text)
