@@ -3,23 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from approvals import jsontext
 from approvals.audit import cleaned
 from approvals.exhibits import Content
 
 VALUES = 3
+NAME_LENGTH = 40
 VALUE_LENGTH = 60
 HEADLINE_LENGTH = 200
+SAYS_LENGTH = 120
 SEARCH_LENGTH = 8000
 CUT = "…"
 
 
+class Part(NamedTuple):
+    """One argument of a row, each cut with a mark; words without a name have none."""
+
+    name: str
+    value: str
+
+
 def headline(content: Content) -> str:
-    """A few argument values, or what the agent says when there are none; every cut carries a mark."""
+    """JSON of `values`, pairs of name and text, and of what the agent `says`; every cut carries a mark.
+
+    Names and texts stay apart, so that no value passes for another argument.
+    """
     if content.proposal is None:
-        return cut(content.message or content.reason, HEADLINE_LENGTH)
-    return cut(" · ".join(_values(content.proposal)), HEADLINE_LENGTH)
+        words = cut(content.message or content.reason, HEADLINE_LENGTH)
+        return jsontext.dumps({"values": [Part("", words)], "says": ""})
+    return jsontext.dumps({"values": _values(content.proposal), "says": cut(content.message or "", SAYS_LENGTH)})
+
+
+def parts(text: str) -> list[Part]:
+    """The arguments of a row; a row from before they were kept apart is words without a name."""
+    found = _read(text)
+    return [Part(name, value) for name, value in found["values"]] if found else [Part("", text)]
+
+
+def says(text: str) -> str:
+    """What the agent says of the call in a row, as far as it is kept there."""
+    found = _read(text)
+    return str(found["says"]) if found else ""
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    try:
+        found = jsontext.loads(text)
+    except jsontext.JSONTextError:
+        return None
+    return found if isinstance(found, dict) and found.keys() == {"values", "says"} else None
 
 
 def search_text(content: Content, refs: Mapping[str, str | None], codes: Iterable[str]) -> str:
@@ -33,17 +67,17 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + CUT
 
 
-def _values(proposal: str) -> list[str]:
-    """`name: value` of the first members; what is not an object speaks for itself."""
+def _values(proposal: str) -> list[Part]:
+    """The first members; what is not an object speaks for itself."""
     try:
         document = jsontext.parse(proposal)
     except jsontext.JSONTextError:
-        return [cut(proposal, VALUE_LENGTH)]
+        return [Part("", cut(proposal, VALUE_LENGTH))]
     if document.root.kind != "object":
-        return [cut(proposal, VALUE_LENGTH)]
+        return [Part("", cut(proposal, VALUE_LENGTH))]
     members = document.root.members
-    shown = [f"{name}: {_value(document, node)}" for name, node in members[:VALUES]]
-    return [*shown, CUT] if len(members) > VALUES else shown
+    shown = [Part(cut(name, NAME_LENGTH), _value(document, node)) for name, node in members[:VALUES]]
+    return [*shown, Part("", CUT)] if len(members) > VALUES else shown
 
 
 def _value(document: jsontext.Document, node: jsontext.Node) -> str:

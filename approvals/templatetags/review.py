@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals import glyphs as marking
-from approvals import jsontext, remaining, states
+from approvals import headlines, jsontext, remaining, states
 
 register = template.Library()
 
@@ -174,7 +174,12 @@ def since(at: datetime | None, moment: datetime) -> str:
 
 
 @register.filter
-def headline_parts(headline: str) -> list[dict[str, str]]:
-    """The values of a row with their names, as `approvals.headlines` wrote them."""
-    parts = (part.partition(": ") for part in headline.split(" · "))
-    return [{"name": name, "value": value} if colon else {"name": "", "value": name} for name, colon, value in parts]
+def headline_parts(headline: str) -> list[headlines.Part]:
+    """The values of a row with their names."""
+    return headlines.parts(headline)
+
+
+@register.filter
+def headline_says(headline: str) -> str:
+    """The agent's words about the call of a row."""
+    return headlines.says(headline)

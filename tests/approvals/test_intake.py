@@ -71,9 +71,28 @@ def test_proposal_is_what_can_be_read(state, args, proposal):
 def test_headline_shows_values_and_marks_every_cut():
     args = '{"to": "' + "x" * 80 + '", "amount": 1.50, "list": [1, 2], "more": true}'
 
-    assert headlines.headline(shown(args=args)) == f"to: {'x' * 59}… · amount: 1.50 · list: [1, 2] · …"
-    assert headlines.headline(shown(args="[1]")) == "[1]"
-    assert headlines.headline(asked("Which account?")) == "Which account?"
+    assert headline(shown(args=args)) == [("to", "x" * 59 + "…"), ("amount", "1.50"), ("list", "[1, 2]"), ("", "…")]
+    assert headline(shown(args="[1]")) == [("", "[1]")]
+    assert headline(asked("Which account?")) == [("", "Which account?")]
+
+
+def test_no_value_of_a_headline_passes_for_another_argument():
+    assert headline(shown(args='{"to": "mina · amount: 1", "amount": 9}')) == [
+        ("to", "mina · amount: 1"),
+        ("amount", "9"),
+    ]
+    assert headlines.parts("to: mina · amount: 9") == [("", "to: mina · amount: 9")]  # from before there were pairs
+    assert headlines.parts("9") == [("", "9")]
+
+
+def test_a_row_holds_the_agents_words_apart_from_the_arguments():
+    said = headlines.headline(shown(message="to: mina " + "x" * 200))
+    assert headlines.says(said) == "to: mina " + "x" * 110 + "…"
+    assert headlines.says(headlines.headline(asked("Which account?"))) == headlines.says("to: mina") == ""
+
+
+def headline(content):
+    return headlines.parts(headlines.headline(content))
 
 
 def test_task_is_found_by_what_it_says(open_case):
