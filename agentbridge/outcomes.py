@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,19 @@ def _interrupt(position: int, raw: str, warn: Warn) -> InterruptView:
     for name in [name for name in jsontext.members(raw) if name in INTERRUPT and name not in texts]:
         warn("C-29b", "info", f"{name} is null; read as absent.", jsontext.pointer(*place, name))
     _fill(view, texts, problem)
+    for name, text in _against_the_reason(view):
+        warn("C-36", "warning", f"Interrupt {position + 1}: {text}", jsontext.pointer(*place, name))
     return view
+
+
+def _against_the_reason(view: InterruptView) -> Iterator[tuple[str, str]]:
+    """Where it departs from what its reason promises (C-36), as (member, sentence). It is drawn all the same."""
+    if view.reason.startswith("core:"):
+        yield "reason", f"The reason {excerpt(view.reason)} has a prefix that is reserved."
+    if view.reason == "tool_call" and view.tool_call_id is None:
+        yield "toolCallId", "Its reason is tool_call, but it names no call."
+    if view.reason == "input_required" and view.response_schema is None:
+        yield "responseSchema", "Its reason is input_required, but it has no response schema."
 
 
 def _fill(view: InterruptView, texts: Mapping[str, str], problem: Callable[[str, str], None]) -> None:

@@ -17,7 +17,7 @@ from agentbridge.models import Agent, Incident, Run
 from approvals import jsontext
 from approvals.models import Decision, User
 from approvals.refusals import Refused
-from tests.agentbridge.recordings import Tape, kit_of, slugs
+from tests.agentbridge.recordings import Tape, case_of, kit_of, slugs, warned
 from tests.agentbridge.streams import ASK, STARTED, call, paused, read
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, only_task
@@ -123,6 +123,27 @@ def test_t63_a_call_that_no_event_knows_is_said_and_can_be_answered(tape: Tape, 
     page = client.get(f"/cases/{task.case.code}/").content.decode()
     assert ("arguments-missing" in slugs(task), 'data-flag="arguments-missing"' in page) == (True, True)
     assert decide(task, alice).answer == '{"approved":true}'
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asked", "member"),
+    [
+        (interrupt(reason="core:later"), "reason"),
+        (interrupt(call_id=None), "toolCallId"),
+        ({"id": "int-1", "reason": "input_required"}, "responseSchema"),
+    ],
+)
+def test_c36_a_reason_used_against_its_rule_is_a_warning_and_drawn(
+    tape: Tape, alice: User, client: Client, asked: Any, member: str
+) -> None:
+    run = tape.record(started(), called(), ended(asked))
+    task = case_of(run).tasks.get()
+    client.force_login(alice)
+    assert warned(run) == {"C-36": f"5 RUN_FINISHED /outcome/interrupts/0/{member}"}
+    assert ("decision" in client.get(f"/cases/{task.case.code}/").content.decode(), bool(kit_of(task).forms)) == (
+        True, True
+    )  # fmt: skip
 
 
 REAL = {"id": "tc-real", "name": "refund", "args": {"amount": 12}}
