@@ -13,6 +13,7 @@ LONGEST = 600.0  # seconds between two tries
 ATTEMPTS = 25
 JITTER = random.SystemRandom()
 PATIENCE = timedelta(hours=72)
+GENTLE = timedelta(seconds=0.25)  # between two requests to an agent that just came back
 LONGEST_ASKED = 3600.0  # a Retry-After beyond an hour is not waited for
 
 
@@ -42,27 +43,46 @@ def seconds_asked(header: str | None, *, now: datetime) -> float | None:
 
 @dataclass(slots=True)
 class Breaker:
-    """Stops asking an agent that missed five times in a row; after a minute one probe goes through."""
+    """Stops asking an agent that missed five times in a row; after a minute one probe goes through.
+
+    An agent that came back gets what waited for it a few at a time, not all at once.
+    """
 
     misses: int = 0
     open_until: datetime | None = None
+    gentle_until: datetime | None = None
+    next_at: datetime | None = None  # while gentle: not before
 
     def admits(self, now: datetime) -> bool:
-        if self.open_until is None:
+        if self.open_until is not None:
+            if now < self.open_until:
+                return False
+            # The probe: everybody else waits until it came back.
+            self.open_until = now + pause()
             return True
-        if now < self.open_until:
+        return self.gentle_until is None or now >= self.gentle_until or self._in_turn(now)
+
+    def _in_turn(self, now: datetime) -> bool:
+        """At most five in any second."""
+        if self.next_at is not None and now < self.next_at:
             return False
-        # The probe: everybody else waits until it came back.
-        self.open_until = now + timedelta(seconds=60)
+        self.next_at = max(self.next_at or now, now - GENTLE) + GENTLE
         return True
 
     def missed(self, now: datetime) -> None:
         self.misses += 1
         if self.misses >= 5:
-            self.open_until = now + timedelta(seconds=60)
+            self.open_until = now + pause()
 
-    def answered(self) -> None:
+    def answered(self, now: datetime) -> None:
+        if self.open_until is not None:
+            self.gentle_until = now + timedelta(seconds=60)
         self.misses, self.open_until = 0, None
+
+
+def pause() -> timedelta:
+    """How long an agent that is down is left alone: a minute, with the usual backoff."""
+    return timedelta(seconds=30 * settings.BACKOFF_SECONDS)
 
 
 @dataclass(slots=True)

@@ -58,10 +58,9 @@ class Delivery:
     async def failed(self, trouble: egress.EgressError) -> None:
         """Before arming nothing was sent. After it the answer is over before its head came."""
         if trouble.nothing_sent:
-            self.reached = trouble.kind == "not_allowed"
+            self.reached = trouble.kind == "not_allowed"  # our own refusal says nothing about the agent
             await self.db(unsent, self.ticket, trouble.sentence)
             return
-        self.reached = False
         recording = await self.db(begin, self.ticket)
         await self.db(over, recording, trouble=trouble.sentence)
 

@@ -1,4 +1,4 @@
-"""Whether an agent is still what it was taken for: proven to be replay-safe, and there at all (`delivery.md` C.3, C.7)."""
+"""Whether an agent is still what it was taken for: proven replay-safe, and there at all (`delivery.md` C.3, C.7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def heard(agent: Agent, server: str, *, now: datetime) -> None:
 
     Answers of gateways do not count: they carry the gateway's name.
     """
-    if agent.replay_class != ReplayClass.VERIFIED or agent.replay_server == server or agent.replay_lapsed_at is not None:
+    if agent.replay_class != ReplayClass.VERIFIED or agent.replay_server == server:
         return
     proven = Agent.objects.filter(pk=agent.pk, replay_class=ReplayClass.VERIFIED, replay_lapsed_at=None)
     if proven.filter(replay_server=None).update(replay_server=server):

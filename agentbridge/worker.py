@@ -118,7 +118,7 @@ class Worker:
         self.woken.set()
         breaker = self.breakers.of(delivery.ticket.agent_pk)
         if not task.cancelled() and delivery.reached:
-            breaker.answered()
+            breaker.answered(timezone.now())
         elif not task.cancelled():
             breaker.missed(timezone.now())
 
