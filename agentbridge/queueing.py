@@ -15,7 +15,8 @@ from agentbridge.tickets import Ticket, headers_of
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
     """(run, agent) of queued first runs, in the order they were asked for; `closed`: agents whose breaker is open."""
-    queued = Run.objects.filter(kind=Run.Kind.FIRST, status=Run.Status.QUEUED, lease_owner="")
+    ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE)
+    queued = ours.filter(status=Run.Status.QUEUED, lease_owner="")
     queued = queued.filter(thread__agent__enabled=True)
     return list(queued.exclude(thread__agent__in=closed).order_by("pk").values_list("pk", "thread__agent")[:limit])
 
@@ -68,7 +69,12 @@ def give_up(ticket: Ticket, *, sentence: str, now: datetime) -> None:
 
 @transaction.atomic
 def requeue(run: Run, *, now: datetime) -> None:
-    """Its worker was lost before anything was sent."""
+    """Its worker was lost before anything was sent. A relayed run is not asked for again: its caller is gone."""
     lost = Run.objects.filter(pk=run.pk, status=Run.Status.QUEUED, fence=run.fence, lease_until__lte=now)
-    if lost.update(lease_owner="", lease_until=None):
+    if run.way != Run.Way.BRIDGE:
+        sentence = "The connection to the caller was lost before anything was sent."
+        ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence}
+        if lost.update(**ended, lease_owner="", lease_until=None):
+            trail.of_run("run.unsent", f"Nothing was sent: {sentence}", run=run, now=now)
+    elif lost.update(lease_owner="", lease_until=None):
         trail.of_run("run.requeued", "The worker was lost before anything was sent.", run=run, now=now)

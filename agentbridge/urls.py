@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from agentbridge.api.mount import api
-from agentbridge.views import agents, cases, deliveries, health, incidents, runs, tending
+from agentbridge.views import agents, cases, deliveries, health, incidents, runs, tending, ways
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api.urls),
@@ -26,6 +26,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cases/<slug:code>/runs/", cases.case_runs, name="case-runs"),
     path("incidents/<int:number>/close/", incidents.incident_close, name="incident-close"),
     path("deliveries/", deliveries.delivery_list, name="delivery-list"),
+    path("agui/<slug:slug>", ways.relay, name="relay"),
+    path("agui/<slug:slug>/threads/<opaque:thread_id>/events", ways.thread_events, name="thread-events"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics, name="metrics"),

@@ -12,6 +12,7 @@ PERSONS = "401 200 200 200 200 200"
 TOKEN_SEES = "401 200 404 200 200 200"
 PAGE_SEES = "302 200 404 200 200 200"
 OPERATORS = "401 403 404 409 403 403"  # 409: theirs to do, but not where the world's case is
+AGENTS = "401 401 401 401 401 401"  # the agent's own callers and host only
 CLOSED = "404 404 404 404 404 404"
 
 API = {
@@ -37,6 +38,8 @@ API = {
     "GET api/v1/runs/<opaque:run_id>/stream": TOKEN_SEES,
     "GET api/v1/incidents": PERSONS,
     "POST api/v1/incidents/<int:number>/close": "401 403 404 200 403 403",
+    "POST agui/<slug:slug>": AGENTS,
+    "GET agui/<slug:slug>/threads/<opaque:thread_id>/events": AGENTS,
     "GET metrics": "401 403 403 200 200 200",
 }
 PAGES = {

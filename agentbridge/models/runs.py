@@ -26,6 +26,11 @@ class Run(models.Model):
         RESUMED = "resumed", _("resumed")  # one attempt of a resume
         OBSERVED = "observed", _("observed")  # seen in a stream, asked for by nobody here
 
+    class Way(models.TextChoices):
+        BRIDGE = "bridge", _("by the bridge")  # it connects: runs started here, and resumes
+        RELAY = "relay", _("through the relay")  # a caller's request, passed on as it is
+        PUSH = "push", _("by the host")  # handed in whole, and its answers fetched
+
     class Status(models.TextChoices):
         QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
@@ -43,6 +48,7 @@ class Run(models.Model):
     key = models.CharField(max_length=64)  # SHA-256 hex of run_id
     run_id = OpaqueTextField()  # as requested; identity never comes from a closing event (C-15)
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.FIRST)
+    way = models.CharField(max_length=6, choices=Way.choices, default=Way.BRIDGE)  # who talks to the agent
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.QUEUED)
     outcome = models.CharField(max_length=40, blank=True, default="")  # success, interrupt, cancelled, unknown, ""
     input = BytesField(default=b"")  # the sealed RunAgentInput, exactly as sent

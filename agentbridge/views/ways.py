@@ -1,0 +1,106 @@
+"""`/agui/…`: what an agent's callers and hosts use. Tokens of people open nothing here, and no cookie counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from agentbridge import client
+from agentbridge.api import refusals
+from agentbridge.models import Agent
+from agentbridge.protocol import ProtocolError
+from agentbridge.starting import ThreadOpen
+from agentbridge.ways import following, tokens
+from agentbridge.ways import relay as relaying
+from approvals import rates
+from approvals.api import problems
+from approvals.api.problems import ApiProblem
+from approvals.refusals import Refused
+
+View = Callable[..., Awaitable[HttpResponseBase]]
+BUSY_SECONDS = 5  # a caller may try again after so long
+PASSED_ON = ("Retry-After", "WWW-Authenticate")  # of an agent's own refusal
+
+
+def guarded(kind: tokens.Kind) -> Callable[[View], View]:
+    """The agent of the address with the token of its caller or host; refusals leave as problems, like the API's."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        async def asked(request: HttpRequest, slug: str, **place: str) -> HttpResponseBase:
+            try:
+                return await view(request, await authenticated(request, slug, kind), **place)
+            except ApiProblem as problem:
+                return problems.response(problem)
+            except ThreadOpen as refused:
+                return problems.response(refusals.of_open_thread(refused))
+            except Refused as refused:
+                return problems.response(problems.of_refusal(refused))
+            except ProtocolError as error:
+                return problems.response(refusals.of_protocol(error))
+
+        return csrf_exempt(asked)
+
+    return decorate
+
+
+async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> Agent:
+    sent = request.headers.get("Authorization", "")
+    agent: Agent | None = await relaying.here().db(tokens.agent_of, slug, sent, kind)
+    if agent is not None:
+        return agent
+    wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic())
+    if wait:
+        raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
+    raise ApiProblem(401, "unauthorized", _("Send the Bearer token of this agent."))
+
+
+@require_POST
+@guarded("caller")
+async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
+    """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
+    try:
+        relayed = await relaying.here().open(agent, request.read())
+    except relaying.Full:
+        text = _("This desk carries as many streams as it may.")
+        raise ApiProblem(503, "busy", text, retry_after=BUSY_SECONDS) from None
+    except relaying.Unanswered as reason:
+        status, code = (504, "agent_silent") if reason.late else (502, "agent_unreachable")
+        raise ApiProblem(status, code, str(reason)) from None
+    answer = relayed.head.result()
+    response = unbuffered(relayed.body(), answer.header("content-type") or "application/octet-stream")
+    response.status_code = answer.status
+    for name in PASSED_ON:
+        if answer.header(name.lower()):
+            response[name] = answer.header(name.lower())
+    return response
+
+
+@require_GET
+@guarded("caller")
+async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> HttpResponseBase:
+    """All runs of a thread, also those to come. `Last-Event-ID` or `?after=`: go on there; `?run=`: after that run."""
+    after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    db = relaying.here().db
+    try:
+        follower = await db(following.begin, agent, thread_id, after=after, run_id=request.GET.get("run"))
+    except following.NoPosition as reason:
+        raise problems.bad_query(str(reason)) from None
+    if follower is None:
+        raise problems.not_found()
+    return unbuffered(following.follow(follower, db), client.EVENT_STREAM)
+
+
+def unbuffered(body: AsyncIterator[bytes], content_type: str) -> StreamingHttpResponse:
+    """Nothing on the way may hold frames back (X-14)."""
+    response = StreamingHttpResponse(body, content_type=content_type)
+    response["X-Accel-Buffering"] = "no"
+    response["Cache-Control"] = "no-store, no-transform"
+    return response

@@ -1,0 +1,140 @@
+"""What happens on a thread, run after run, as one stream of events: resumed runs included, from any position.
+
+Frames are the agent's, unchanged in content and order; each gets an `id`, `<run>.<frame>`, from which a listener goes
+on after a break. A run that broke off simply ends: nothing is put in the place of an end that never came (X-6, X-10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from agentbridge.delivering import TRAILING_SECONDS, Database
+from agentbridge.models import Agent, Run, Thread
+from agentbridge.models.agents import key_of
+from agentbridge.sse import Frame, FrameTooLarge, Parser
+from approvals import clock
+
+POLL_SECONDS = 0.2
+KEEP_ALIVE_SECONDS = 15.0
+CHUNKS = 20  # read at once
+POSITION = re.compile(r"(\d{1,18})\.(\d{1,18})")
+
+
+class NoPosition(ValueError):
+    """What was given names no place on this thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """After so many frames of a run; `run` 0: from the thread's beginning."""
+
+    run: int = 0
+    frames: int = 0
+
+
+def place_of(thread: Thread, *, after: str = "", run_id: str | None = None) -> Place:
+    """Where to go on: behind a position that was handed out, or behind a whole run. Raises NoPosition."""
+    if run_id is not None:
+        run = thread.runs.filter(key=key_of(run_id)).first()
+        if run is None:
+            raise NoPosition(_("There is no such run on this thread."))
+        return Place(run.pk + 1)
+    if not after:
+        return Place()
+    found = POSITION.fullmatch(after)
+    if found is None:
+        raise NoPosition(_("This is no position: give back an id as it was sent."))
+    return Place(int(found[1]), int(found[2]))
+
+
+class Follower:
+    """Reads on from a place. Not shared between threads at the same time."""
+
+    def __init__(self, thread: Thread, place: Place) -> None:
+        self.thread, self._least, self._skip = thread, place.run, place.frames
+        self._run: Run | None = None
+        self._begin(None)
+
+    def look(self, *, now: datetime) -> bytes:
+        """The frames that came since the last look, b"" when there are none."""
+        if self._run is None:
+            self._begin(self._following(self._least))
+        if self._run is None:
+            return b""
+        told = b"".join(self._read(bytes(data)) for data in self._fresh(self._run))
+        if not told and self._is_over(self._run, now):
+            told = self._told(self._parser.close())
+            self._least, self._skip = self._run.pk + 1, 0
+            self._run = None
+        return told
+
+    def _begin(self, run: Run | None) -> None:
+        if run is not None and run.pk != self._least:
+            self._skip = 0  # the position's own run is not this one
+        self._run, self._parser, self._chunk, self._frames = run, Parser(limit=settings.FRAME_LIMIT), 0, 0
+
+    def _following(self, least: int) -> Run | None:
+        spoken = self.thread.runs.filter(pk__gte=least, chunks__isnull=False)
+        return spoken.only("pk").order_by("pk").first()
+
+    def _fresh(self, run: Run) -> list[bytes]:
+        found = run.chunks.filter(n__gte=self._chunk).order_by("n").values_list("data", flat=True)[:CHUNKS]
+        self._chunk += len(found)
+        return list(found)
+
+    def _read(self, data: bytes) -> bytes:
+        try:
+            return self._told(self._parser.feed(data))
+        except FrameTooLarge as large:
+            return self._told(large.frames)
+
+    def _told(self, frames: list[Frame]) -> bytes:
+        told = bytearray()
+        for frame in frames:
+            self._frames += 1
+            if self._frames > self._skip and self._run is not None:
+                told += f"id: {self._run.pk}.{self._frames}\n".encode()
+                told += b"".join(f"data: {line}\n".encode() for line in frame.data.split("\n")) + b"\n"
+        return bytes(told)
+
+    def _is_over(self, run: Run, now: datetime) -> bool:
+        """Nothing more comes of it, or a later run speaks already."""
+        run.refresh_from_db(fields=["status", "ended_at"])
+        if run.status in (Run.Status.QUEUED, Run.Status.RUNNING) or run.ended_at is None:
+            return False
+        quiet = now - run.ended_at > timedelta(seconds=TRAILING_SECONDS + 5)
+        return quiet or self._following(run.pk + 1) is not None
+
+
+async def follow(follower: Follower, db: Database) -> AsyncIterator[bytes]:
+    """As long as a run may take; a listener then comes back with the last id. Comments keep the connection alive."""
+    began = said = monotonic()
+    yield b": following\n\n"
+    while monotonic() - began < settings.RUN_SECONDS:
+        told = await db(_look, follower)
+        if told:
+            yield told
+            said = monotonic()
+            continue
+        if monotonic() - said >= KEEP_ALIVE_SECONDS:
+            yield b":\n\n"
+            said = monotonic()
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _look(follower: Follower) -> bytes:
+    return follower.look(now=clock.now())
+
+
+def begin(agent: Agent, thread_id: str, *, after: str, run_id: str | None) -> Follower | None:
+    """None: the agent has no such thread. Raises NoPosition."""
+    thread = Thread.objects.filter(agent=agent, key=key_of(thread_id)).first()
+    return None if thread is None else Follower(thread, place_of(thread, after=after, run_id=run_id))
