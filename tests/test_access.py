@@ -44,7 +44,8 @@ def world(alice, charlie, olga, carol, adam, open_case, payments):
     people = {"alice": alice, "charlie": charlie, "olga": olga, "carol": carol, "adam": adam}
     made = {"tokens": {name: tokens.issue(person, now=timezone.now()) for name, person in people.items()}}
     found = rows.incident(case, run)
-    return {**people, **made, "case": case, "task": task, "run_id": "run-1", "thread_id": "thread-1", "slug": "payer", "number": found.pk}
+    ids = {"run_id": "run-1", "thread_id": "thread-1", "slug": "payer", "number": found.pk}
+    return {**people, **made, **ids, "case": case, "task": task}
 
 
 def address(row: str, world) -> str:

@@ -67,10 +67,9 @@ class Relayed(Delivery):
             self._coming.put_nowait(None)
 
     async def failed(self, trouble: egress.EgressError) -> None:
-        if not self.head.done():
-            self.head.set_exception(Unanswered(trouble.sentence, late=trouble.kind == "timeout"))
-            self.head.exception()
         await super().failed(trouble)
+        self.head.set_exception(Unanswered(trouble.sentence, late=trouble.kind == "timeout"))
+        self.head.exception()
 
     async def listen(self, answer: client.Answer) -> None:
         self.head.set_result(answer)
