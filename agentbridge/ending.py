@@ -9,6 +9,7 @@ from django.conf import settings
 
 from agentbridge import backoff, classify, resuming, standing, watch
 from agentbridge.models import DeliveryState, Resume, Run
+from agentbridge.models.agents import ReplayClass
 from agentbridge.moves import MOVES, move
 from agentbridge.record import RunView
 from agentbridge.tickets import Head
@@ -23,7 +24,9 @@ def end(resume: Resume, run: Run, view: RunView, *, paused: bool, head: Head, no
 
     Late evidence that the table has no move for stays on the run and in its entry.
     """  # fmt: skip
-    verdict = judged(resume, view, paused=paused, head=head, now=now)
+    # What a host has fetched is not handed out again, whatever its agent could stand.
+    replay = ReplayClass.UNKNOWN if run.way == Run.Way.PUSH else standing.replay_class(resume.agent, now=now)
+    verdict = judged(resume, view, paused=paused, head=head, replay=replay)
     run.answer_class = verdict.letter
     run.save(update_fields=["answer_class"])
     if verdict.state not in MOVES[resume.state] or not is_newest(resume, run):
@@ -47,11 +50,10 @@ def is_newest(resume: Resume, run: Run) -> bool:
     return not resume.attempts.filter(attempt__gt=run.attempt).exists()
 
 
-def judged(resume: Resume, view: RunView, *, paused: bool, head: Head, now: datetime) -> classify.Verdict:
+def judged(resume: Resume, view: RunView, *, paused: bool, head: Head, replay: str) -> classify.Verdict:
     """The class, with what only we know: pauses announced otherwise, and agents that may be asked again."""
     # The end comes first; an error after it is told by `noticing.late_error`, also when both were read at once.
     view = replace(view, late_error=None)
-    replay = standing.replay_class(resume.agent, now=now)
     verdict = classify.verdict(
         http_status=head.status, run=view, error=view.cut or head.trouble or None, replay=replay,
         retry_after=head.retry_after is not None, busy_is_not_taken=resume.agent.busy_is_not_taken,

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from agentbridge import backoff, crash, outgoing, proof, protocol, trail, translation
 from agentbridge.models import Agent, DeliveryState, Resume, Run
@@ -36,13 +36,17 @@ class Stale(NotArmed):
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
     """(delivery, agent) that may be tried now, the longest waiting first; `closed` are agents whose breaker is open."""
-    ready = Resume.objects.filter(
+    found = ready(now).exclude(agent__in=closed).exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
+    return list(found.order_by(F("next_try_at").asc(nulls_first=True), "pk").values_list("pk", "agent")[:limit])
+
+
+def ready(now: datetime) -> QuerySet[Resume]:
+    """Deliveries whose time it is, on threads where no other one is under way."""
+    due = Resume.objects.filter(
         Q(next_try_at__isnull=True) | Q(next_try_at__lte=now),
         state=DeliveryState.READY, replaced_at=None, case__blocked="", case__state=State.SETTLED, agent__enabled=True,
     )  # fmt: skip
-    busy = Resume.objects.filter(state__in=["leased", "armed", "accepted"]).values("thread")
-    found = ready.exclude(agent__in=closed).exclude(thread__in=busy)
-    return list(found.order_by(F("next_try_at").asc(nulls_first=True), "pk").values_list("pk", "agent")[:limit])
+    return due.exclude(thread__in=Resume.objects.filter(state__in=["leased", "armed", "accepted"]).values("thread"))
 
 
 def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:

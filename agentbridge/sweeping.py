@@ -100,7 +100,7 @@ def _lost_after_arming(resume: Resume, run: Run, now: datetime) -> None:
     """Bytes may have left. Only an agent proven replay-safe is asked again, when no run can still be at work."""
     lose(run, now=now)
     lost = resume.lost_leases + 1
-    if standing.replay_class(resume.agent, now=now) in REPLAYABLE:
+    if run.way != Run.Way.PUSH and standing.replay_class(resume.agent, now=now) in REPLAYABLE:
         again = (run.armed_at or now) + timedelta(seconds=settings.RUN_SECONDS)
         sentence = "The worker was lost after bytes may have left; this agent may be asked again."
         move(

@@ -16,7 +16,7 @@ from approvals.models import Case, Task, User
 VERBS = (
     "run.queued", "run.leased", "run.requeued", "run.armed", "run.started", "run.finished", "run.interrupted",
     "run.cancelled", "run.failed", "run.rejected", "run.truncated", "run.refused", "run.unsent", "run.unknown",
-    "run.observed", "run.erred_late", "run.unasked",
+    "run.observed", "run.pushed", "run.erred_late", "run.unasked",
     "resume.sealed", "resume.replaced",
     "delivery.ready", "delivery.leased", "delivery.armed", "delivery.accepted", "delivery.finished",
     "delivery.interrupted_again", "delivery.agent_error", "delivery.rejected", "delivery.expired_unsent",

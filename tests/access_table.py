@@ -39,6 +39,8 @@ API = {
     "GET api/v1/incidents": PERSONS,
     "POST api/v1/incidents/<int:number>/close": "401 403 404 200 403 403",
     "POST agui/<slug:slug>": AGENTS,
+    "POST agui/<slug:slug>/push": AGENTS,
+    "GET agui/<slug:slug>/resumes": AGENTS,
     "GET agui/<slug:slug>/threads/<opaque:thread_id>/events": AGENTS,
     "GET metrics": "401 403 403 200 200 200",
 }

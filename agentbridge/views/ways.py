@@ -6,20 +6,21 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from agentbridge import client
+from agentbridge import client, links
 from agentbridge.api import refusals
-from agentbridge.models import Agent
+from agentbridge.models import Agent, Run
 from agentbridge.protocol import ProtocolError
 from agentbridge.starting import ThreadOpen
-from agentbridge.ways import following, tokens
+from agentbridge.ways import following, pull, tokens
+from agentbridge.ways import push as pushing
 from agentbridge.ways import relay as relaying
-from approvals import rates
+from approvals import clock, rates
 from approvals.api import problems
 from approvals.api.problems import ApiProblem
 from approvals.refusals import Refused
@@ -96,6 +97,32 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
     if follower is None:
         raise problems.not_found()
     return unbuffered(following.follow(follower, db), client.EVENT_STREAM)
+
+
+@require_POST
+@guarded("host")
+async def push(request: HttpRequest, agent: Agent) -> HttpResponseBase:
+    """One whole run from the agent's host: a JSON document, or the event stream as it was."""
+    run: Run = await relaying.here().db(_push, agent, request.content_type or "", request.read())
+    page = links.absolute(links.run_page(run))
+    return JsonResponse({"threadId": run.thread.thread_id, "runId": run.run_id, "run": page})
+
+
+def _push(agent: Agent, content_type: str, body: bytes) -> Run:
+    reader = pushing.read_stream if content_type == client.EVENT_STREAM else pushing.read_document
+    return pushing.push(agent, reader(body), now=clock.now())
+
+
+@require_GET
+@guarded("host")
+async def resumes(request: HttpRequest, agent: Agent) -> HttpResponseBase:
+    """The inputs that the host owes its agent, byte for byte; `?wait=` seconds for the first of them."""
+    try:
+        wait = max(0.0, float(request.GET.get("wait", "0")))
+    except ValueError:
+        raise problems.bad_query(_("“wait” is a number of seconds.")) from None
+    found = await pull.owed(agent, wait=wait, db=relaying.here().db)
+    return HttpResponse(b'{"resumes":[' + b",".join(found) + b"]}", content_type="application/json")
 
 
 def unbuffered(body: AsyncIterator[bytes], content_type: str) -> StreamingHttpResponse:

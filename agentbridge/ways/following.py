@@ -69,7 +69,7 @@ class Follower:
             self._begin(self._following(self._least))
         if self._run is None:
             return b""
-        told = b"".join(self._read(bytes(data)) for data in self._fresh(self._run))
+        told = b"".join(self._read(data) for data in self._fresh(self._run))
         if not told and self._is_over(self._run, now):
             told = self._told(self._parser.close())
             self._least, self._skip = self._run.pk + 1, 0
@@ -88,7 +88,7 @@ class Follower:
     def _fresh(self, run: Run) -> list[bytes]:
         found = run.chunks.filter(n__gte=self._chunk).order_by("n").values_list("data", flat=True)[:CHUNKS]
         self._chunk += len(found)
-        return list(found)
+        return [bytes(data) for data in found]
 
     def _read(self, data: bytes) -> bytes:
         try:

@@ -1,0 +1,68 @@
+"""Resumes that an agent's own host fetches: its pauses came by push, so nobody here can call it.
+
+Handing out is the first byte: it arms. Nothing is handed out twice by itself, and an answer of which no run was pushed
+within a minute is in doubt, whatever the agent's replay class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from datetime import datetime, timedelta
+from time import monotonic
+
+from django.db import transaction
+
+from agentbridge import resuming
+from agentbridge.delivering import Database
+from agentbridge.models import Agent, Resume, Run
+from agentbridge.moves import Lost
+from agentbridge.tickets import Ticket
+from approvals import clock
+from approvals.refusals import Refused
+
+ANSWER_SECONDS = 60  # from handing out to the pushed run
+POLL_SECONDS = 0.3
+LONGEST_WAIT = 60.0
+AT_ONCE = 20
+
+
+async def owed(agent: Agent, *, wait: float, db: Database) -> list[bytes]:
+    """The inputs that this agent is owed now, or within `wait` seconds."""
+    end = monotonic() + min(wait, LONGEST_WAIT)
+    while not (found := await db(hand_out, agent)):
+        if monotonic() >= end:
+            break
+        await asyncio.sleep(POLL_SECONDS)
+    return found
+
+
+def hand_out(agent: Agent) -> list[bytes]:
+    now = clock.now()
+    ready = resuming.ready(now).filter(agent=agent, interrupted_run__way=Run.Way.PUSH).order_by("pk")
+    tickets = [_taken(pk, now) for pk in ready.values_list("pk", flat=True)[:AT_ONCE]]
+    return [ticket.body for ticket in tickets if ticket is not None]
+
+
+def _taken(pk: int, now: datetime) -> Ticket | None:
+    resume = resuming.claim(pk, owner=f"pull-{secrets.token_hex(8)}", now=now)
+    try:
+        ticket = None if resume is None else resuming.prepare(resume, now=now)
+        return ticket if ticket is not None and _armed(ticket) else None
+    except Lost:
+        return None
+
+
+def _armed(ticket: Ticket) -> bool:
+    now = clock.now()
+    Run.objects.filter(pk=ticket.run_pk).update(way=Run.Way.PUSH)
+    until = now + timedelta(seconds=ANSWER_SECONDS)
+    try:
+        with transaction.atomic():
+            resuming.arm(ticket, now=now)
+            Resume.objects.filter(pk=ticket.resume_pk or 0).update(lease_until=until)
+            Run.objects.filter(pk=ticket.run_pk).update(lease_until=until, bytes_sent=len(ticket.body))
+    except (resuming.NotArmed, Refused) as reason:
+        resuming.put_back(ticket, sentence=str(reason), now=now)
+        return False
+    return True
