@@ -17,6 +17,7 @@ from agentbridge.models.agents import ReplayClass
 
 class Command(BaseCommand):
     help = "Registers an agent, or updates it. Prints its slug, and tokens when they were made: once."
+    requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")

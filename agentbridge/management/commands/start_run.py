@@ -22,6 +22,7 @@ BRIDGE_SECONDS = 5.0  # a queued run that nobody takes for so long: no bridge is
 
 class Command(BaseCommand):
     help = "Asks an agent for a run and prints where it can be found. Refused on a paused or busy thread."
+    requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")

@@ -16,6 +16,7 @@ class Command(BaseCommand):
         "Checks the trail and the rows it speaks of. Exit code: 0 good, 1 tampered (the first bad entry is named), "
         "2 usage, 3 incomplete."
     )
+    requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bundle", type=Path, metavar="FILE", help="check an exported bundle, not this desk")

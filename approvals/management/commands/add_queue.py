@@ -11,6 +11,7 @@ from approvals.models import Queue
 
 class Command(BaseCommand):
     help = "Makes a queue; again with the same name: changes its risk."
+    requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

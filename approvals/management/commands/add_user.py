@@ -13,6 +13,7 @@ from approvals.models.people import Role
 
 class Command(BaseCommand):
     help = "Adds a person; again with the same name: replaces role and queues, and the password if one is given."
+    requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
