@@ -23,6 +23,8 @@ PROTOCOL_WORDS = re.compile(
 )
 # Where the API and the exhibit name members that other programs read.
 NAMES_ARE_DATA = ("approvals/api/",)
+# Programs of their own, which run beside an agent and without Django: they have a way out of their own.
+BESIDE_AGENTS = ("agentbridge/connector/",)
 # Pages where the way out, or the clock, is the point.
 MAY_OPEN_SOCKETS = {"agentbridge/egress.py"}
 
@@ -110,8 +112,23 @@ def test_only_one_file_opens_connections():
             f"{m.name}: {name}"
             for m in source.modules()
             if m.name not in MAY_OPEN_SOCKETS and "/commands/demo" not in m.name
+            if not m.name.startswith(BESIDE_AGENTS)
             for name in m.imports()
             if name.partition(".")[0] in libraries and not name.startswith(harmless)
+        ]
+    )
+
+
+def test_programs_beside_agents_need_only_python_and_pure_modules():
+    pure = ("agentbridge.connector", "agentbridge.sse")
+    foreign = ("agentbridge", "approvals", "config", "django", "channels")
+    offenders(
+        [
+            f"{m.name}: {name}"
+            for m in source.modules()
+            if m.name.startswith(BESIDE_AGENTS)
+            for name in m.imports()
+            if name.startswith(foreign) and not name.startswith(pure)
         ]
     )
 

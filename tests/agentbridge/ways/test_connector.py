@@ -1,0 +1,206 @@
+"""The connector beside an agent: exact, once, and nothing lost over a `kill -9`."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentbridge import sweeping
+from agentbridge.connector import exactly
+from agentbridge.connector.journal import InUse, Journal
+from agentbridge.models import Resume, Run
+from approvals.models import Case, User
+from tests.agentbridge.ways.desk import Outside, asked, outside
+from tests.agentbridge.ways.test_push_and_pull import DOCUMENT
+from tests.bridge_work import Script, work
+from tests.people import decide, in_seconds, only_task
+from tests.scripted_agent import Answer, ScriptedAgent, finished, finishing, pausing, result, started
+
+ROOT = Path(__file__).parents[3]
+
+
+def connector(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "agentbridge.connector", "--desk", host.address(), "--agent", agent.url]
+    given = {"PATH": os.environ["PATH"], "COUNTERSIGN_TOKEN": host.tokens.host}
+    return subprocess.Popen(
+        [*words, "--state", str(state), *more], cwd=ROOT, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def once(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> None:
+    _, errors = (process := connector(host, agent, state, "--once", *more)).communicate(timeout=60)
+    assert process.returncode == 0, errors.decode()
+
+
+def until(holds: Any, seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def host(web: str, alice: User) -> Outside:
+    return outside(web)
+
+
+@pytest.fixture
+def approved(host: Outside, alice: User) -> Outside:
+    host.push(DOCUMENT)
+    decide(only_task(Case.objects.get()), alice)
+    work()
+    return host
+
+
+wire = pytest.mark.django_db(transaction=True)
+
+
+@wire
+def test_an_answer_is_carried_to_the_agent_and_its_run_back(approved: Outside, script: Script, tmp_path: Path) -> None:
+    agent = script(finishing())
+    once(approved, agent, tmp_path)
+    assert [post.body for post in agent.posts] == [bytes(Run.objects.get(kind="resumed").input)]
+    assert (Resume.objects.get().state, Case.objects.get().state) == ("finished", "delivered")
+
+
+@wire
+def test_a_first_run_is_made_and_pushed_with_its_input(host: Outside, script: Script, tmp_path: Path) -> None:
+    sent = json.dumps(asked(forwardedProps={"z": 1, "a": 12345678901234567890})).encode()
+    (tmp_path / "input.json").write_bytes(sent)
+    agent = script(pausing())
+    once(host, agent, tmp_path / "state", "--input", str(tmp_path / "input.json"))
+    assert agent.posts[0].body == bytes(Run.objects.get().input) == sent and Case.objects.get().state == "open"
+
+
+@wire
+def test_a_round_from_cron_to_the_result(host: Outside, script: Script, tmp_path: Path, alice: User) -> None:
+    (tmp_path / "input.json").write_text(json.dumps(asked()))
+    agent = script(pausing(), finishing())
+    once(host, agent, tmp_path / "state", "--input", str(tmp_path / "input.json"))
+    decide(only_task(Case.objects.get()), alice)
+    work()
+    once(host, agent, tmp_path / "state")
+    once(host, agent, tmp_path / "state")
+    assert Case.objects.get().state == "delivered" and len(agent.posts) == 2
+
+
+@wire
+def test_it_waits_for_a_desk_that_is_away(approved: Outside, script: Script, tmp_path: Path) -> None:
+    agent = script(finishing())
+    away = Outside("http://127.0.0.1:9", approved.agent, approved.tokens)
+    process = connector(away, agent, tmp_path)
+    time.sleep(1)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    once(approved, agent, tmp_path)
+    assert Resume.objects.get().state == "finished"
+
+
+@wire
+def test_a_kill_while_the_agent_answers_calls_it_no_second_time(
+    approved: Outside, script: Script, tmp_path: Path
+) -> None:
+    agent = script(Answer([started(), result(), 30.0, finished()]))
+    process = connector(approved, agent, tmp_path)
+    until(lambda: any(job.stream for job in jobs(tmp_path)))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    once(approved, agent, tmp_path)
+    assert len(agent.posts) == 1 and Resume.objects.get().state == "outcome_unknown"
+
+
+@wire
+def test_a_kill_while_it_waits_hands_the_next_answer_to_the_next_connector(
+    host: Outside, script: Script, tmp_path: Path, alice: User
+) -> None:
+    host.push(DOCUMENT)
+    agent = script(finishing())
+    process = connector(host, agent, tmp_path)
+    time.sleep(1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    time.sleep(0.5)
+    decide(only_task(Case.objects.get()), alice)
+    work()
+    once(host, agent, tmp_path)
+    assert Resume.objects.get().state == "finished"
+
+
+@wire
+@pytest.mark.slow
+def test_killed_at_random_nothing_is_called_twice_and_all_ends_by_name(
+    host: Outside, script: Script, tmp_path: Path, alice: User
+) -> None:
+    """I1 to I7 over forty rounds: one call per answer, and every delivery in a named end."""
+    agent = script(Answer([started(), result(), finished()]))
+    luck, rounds = random.Random(5), 40
+    for n in range(rounds):
+        thread = f"thread-{n}"
+        stream = [{**event, **({"threadId": thread} if "threadId" in event else {})} for event in DOCUMENT["events"]]
+        assert host.push({"input": asked("run-1", thread), "events": stream}).status_code == 200
+        decide(only_task(Case.objects.latest("pk")), alice)
+    work()
+    while Resume.objects.filter(state="ready").exists():
+        process = connector(host, agent, tmp_path)
+        time.sleep(luck.uniform(0.2, 1.0))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        sweeping.sweep(in_seconds(61))
+    once(host, agent, tmp_path)
+    sweeping.sweep(in_seconds(61))
+    sent = [post.body for post in agent.posts]
+    assert len(sent) == len(set(sent)) <= rounds
+    states = set(Resume.objects.values_list("state", flat=True))
+    assert {"finished"} <= states <= {"finished", "outcome_unknown", "in_doubt"}
+    assert Resume.objects.count() == rounds
+
+
+def jobs(folder: Path) -> list[Any]:
+    from agentbridge.connector.journal import Job
+
+    return [Job(path) for path in folder.iterdir() if path.is_dir()]
+
+
+def test_texts_keep_their_bytes_however_deep_they_are() -> None:
+    deep = b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    odd = b'{"n":1.50, "s":"}]\\"","u":"\xc3\xa9"}'
+    assert exactly.objects(b'{"resumes":[' + deep + b", " + odd + b"]}", "resumes") == [deep, odd]
+    assert exactly.objects(b'{ "resumes" : [ ] }', "resumes") == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"resumes":[{"a":1}', b'{"others":[]}', b"<html>"])
+def test_what_is_no_list_of_answers_is_not_taken_for_one(body: bytes) -> None:
+    with pytest.raises(ValueError, match="The answer"):
+        exactly.objects(body, "resumes")
+
+
+def test_a_frame_that_is_no_json_goes_along_as_text() -> None:
+    told = json.loads(exactly.document(b'{"threadId":"t"}', ['{"a":1}', "{oops", "NaN"]))
+    assert told["events"] == [{"a": 1}, "{oops", "NaN"]
+
+
+def test_one_connector_per_folder(tmp_path: Path) -> None:
+    with Journal(tmp_path) as kept:
+        with pytest.raises(InUse):
+            Journal(tmp_path)
+        assert list(kept.open()) == []
+    with Journal(tmp_path):
+        pass
+
+
+def test_the_same_input_is_the_same_job_and_a_pushed_one_is_over(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        job = journal.add(b'{"a":1}')
+        assert journal.add(b'{"a":1}') == job and [one.input for one in journal.open()] == [b'{"a":1}']
+        job.mark("pushed")
+        assert list(journal.open()) == []
