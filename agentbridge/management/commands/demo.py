@@ -8,6 +8,7 @@ import hmac
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -97,6 +98,8 @@ class Command(BaseCommand):
         log = settings.BASE_DIR / "var" / "demo.log"
         log.parent.mkdir(exist_ok=True)
         children = Children(log.open("ab"))
+        for deadly in (signal.SIGTERM, signal.SIGHUP):  # ended by another program, or with its terminal: as by Ctrl-C
+            signal.signal(deadly, signal.default_int_handler)
         try:
             self.prepare()
             self.launch(children, port)
