@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,12 @@ from config.sqlite.turns import Turns, turns_for
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "VACUUM", "REINDEX")
 DEFAULT_TIMEOUT = 20.0
+
+
+def make_private(path: Path) -> None:
+    """A new database is nobody else's to read from its first byte; SQLite gives its -wal and -shm the same mode."""
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 class TurnTakingCursor(base.SQLiteCursorWrapper):
@@ -39,6 +46,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._held: Turns | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if not self.is_in_memory_db():
+            make_private(Path(self.settings_dict["NAME"]))
         connection = super().get_new_connection(conn_params)
         if connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "memory"):
             with self._turn():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from approvals.models import Queue
+from config.sqlite.base import make_private
 from config.sqlite.turns import Turns
 
 pytestmark = [
@@ -117,3 +119,13 @@ def test_the_file_is_written_ahead_and_guarded():
         found = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in
                  ("journal_mode", "foreign_keys", "recursive_triggers")}
     assert found == {"journal_mode": "wal", "foreign_keys": 1, "recursive_triggers": 1}
+
+
+def test_a_new_database_is_nobody_elses_to_read(tmp_path):
+    make_private(tmp_path / "desk.sqlite3")
+
+    with sqlite3.connect(tmp_path / "desk.sqlite3") as made:
+        made.execute("PRAGMA journal_mode = WAL")
+        made.execute("CREATE TABLE t (n)")
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+    made.close()
