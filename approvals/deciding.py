@@ -98,7 +98,7 @@ def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> 
         raise NotAllowed(_("Only the author takes a decision back."))
     _recallable(case, now)
     if not own:
-        raise WrongState(_("There is no decision to take back."))
+        raise WrongState(_("There is no decision to recall."))
     for decision in own:
         _may(by, decision.task, decision.verdict)
     Decision.objects.filter(pk__in=[decision.pk for decision in own]).update(recalled_at=now)

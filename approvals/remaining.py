@@ -1,4 +1,4 @@
-"""Time left, in the words of the desk: whole minutes until the last two, then seconds. Pure."""
+"""Time left, in the words of the desk: whole minutes until the last two, then with seconds. Pure."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def until(at: datetime | None, *, now: datetime) -> Left:
     seconds = int((at - now).total_seconds())
     if seconds <= 0:
         return Left("over", _("time is over"))
+    if seconds < 60:
+        return Left("now", _("%(s)d s") % {"s": seconds})
     if seconds <= NOW_SECONDS:
         return Left("now", _("%(m)d min %(s)d s") % {"m": seconds // 60, "s": seconds % 60})
     return Left("soon" if seconds <= SOON_SECONDS else "", words(seconds))

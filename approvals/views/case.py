@@ -66,7 +66,7 @@ def recall(request: PersonRequest, code: str) -> HttpResponse:
         reviewing.recall(file.case, by=request.user, task=task, now=current())
     except Refused as refused:
         return told(request, file.case, refused)
-    messages.success(request, _("Taken back: it can be decided again."))
+    messages.success(request, _("Recalled: it can be decided again."))
     return back_to(request, file.case, task.code if task else "")
 
 

@@ -14,7 +14,8 @@ function words(seconds) {
   const say = clock.dataset;
   const minutes = Math.floor(seconds / 60);
   if (seconds <= 0) return say.over;
-  if (seconds <= NOW) return filled(say.second, { m: minutes, s: seconds % 60 });
+  if (seconds < 60) return filled(say.second, { s: seconds });
+  if (seconds <= NOW) return filled(say.soon, { m: minutes, s: seconds % 60 });
   if (minutes < 60) return filled(say.minute, { m: minutes });
   if (minutes < 1440) return filled(say.hour, { h: Math.floor(minutes / 60), m: minutes % 60 });
   return filled(say.day, { d: Math.floor(minutes / 1440), h: Math.floor(minutes / 60) % 24 });

@@ -63,6 +63,7 @@ def test_a_long_message_is_folded_and_nothing_is_lost() -> None:
     ("left", "level", "words"),
     [
         (timedelta(seconds=-1), "deadline-over", "time is over"),
+        (timedelta(seconds=9), "deadline-now", "9 s"),
         (timedelta(seconds=100), "deadline-now", "1 min 40 s"),
         (timedelta(minutes=9, seconds=59), "deadline-soon", "9 min"),
         (timedelta(minutes=59), 'class="deadline"', "59 min"),
