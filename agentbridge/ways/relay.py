@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import structlog
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from agentbridge import client, egress
 from agentbridge.database import DatabaseThreads
@@ -62,7 +63,7 @@ class Relayed(Delivery):
             await super().run()
         finally:
             if not self.head.done():
-                self.head.set_exception(Unanswered("Nothing was sent to the agent."))
+                self.head.set_exception(Unanswered(_("Nothing was sent to the agent.")))
                 self.head.exception()  # read here, since the caller may be gone
             self._coming.put_nowait(None)
 
