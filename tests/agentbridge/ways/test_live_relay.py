@@ -1,0 +1,95 @@
+"""The relay as it is deployed: behind Daphne, beside the bridge, and killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.agentbridge.ways.desk import asked
+from tests.desk import Desk, own_database
+from tests.scripted_agent import Answer, ScriptedAgent, call, finished, interrupt, result, started
+
+pytestmark = [pytest.mark.slow]
+ROUNDS = 8
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder: Path = tmp_path_factory.mktemp("desk")
+    with own_database(folder) as url:
+        desk = Desk(folder, {"LEASE_SECONDS": "2"})
+        desk.prepare(url)
+        desk.add_people()
+        desk.start()
+        yield desk
+        desk.stop()
+
+
+def caller(desk: Desk, agent: ScriptedAgent, slug: str) -> dict[str, str]:
+    told = json.loads(desk.manage("add_agent", slug, agent.url, "--queue", "payments"))
+    return {"Authorization": f"Bearer {told['callerToken']}"}
+
+
+def test_frames_pass_daphne_one_by_one(desk: Desk) -> None:
+    with ScriptedAgent([Answer([started(), 0.5, call(), 0.5, finished()])]) as agent:
+        headers, at = caller(desk, agent, "steady"), []
+        with httpx.stream("POST", f"{desk.url}/agui/steady", json=asked(), headers=headers, timeout=20) as answer:
+            at = [time.monotonic() for _part in answer.iter_raw()]
+    assert at[1] - at[0] > 0.3 and at[-1] - at[1] > 0.3
+
+
+def test_a_decision_reaches_the_front_end_that_follows(desk: Desk) -> None:
+    script = [Answer([started(), call(), finished(interrupt())]), Answer([started(), result(), finished()])]
+    with ScriptedAgent(script) as agent:
+        headers, input_ = caller(desk, agent, "followed"), asked(thread_id="thread-f")
+        httpx.post(f"{desk.url}/agui/followed", json=input_, headers=headers, timeout=20)
+        desk.decide(desk.open_tasks("thread-f")[0], "approved")
+        address = f"{desk.url}/agui/followed/threads/thread-f/events?run=run-1"
+        seen = b""
+        with httpx.stream("GET", address, headers=headers, timeout=20) as answer:
+            for part in answer.iter_raw():
+                seen += part
+                if b"RUN_FINISHED" in seen:
+                    break
+    assert b"TOOL_CALL_RESULT" in seen
+
+
+def test_killed_at_any_moment_the_relay_sends_nothing_twice_and_shows_no_pause_that_is_not_here(desk: Desk) -> None:
+    """Whoever saw the pause finds its case; every run ends by name; each request reached the agent at most once."""
+    slow = Answer([started(), 0.1, call(), 0.1, finished(interrupt()), 0.2])
+    with ScriptedAgent([slow]) as agent:
+        headers, seen = caller(desk, agent, "killed"), {}
+
+        def ask(n: int) -> None:
+            sent = {"json": asked(f"run-{n}", f"thread-{n}"), "headers": headers, "timeout": 20}
+            broken_off = contextlib.suppress(httpx.TransportError)
+            with broken_off, httpx.stream("POST", f"{desk.url}/agui/killed", **sent) as answer:
+                for part in answer.iter_raw():
+                    seen[n] = seen.get(n, b"") + part
+
+        for n in range(ROUNDS):
+            asking = threading.Thread(target=ask, args=(n,))
+            asking.start()
+            time.sleep(0.05 * (n + 1))
+            desk.end("serve", signal.SIGKILL)
+            asking.join()
+            desk.start("serve")
+        ended = {"succeeded", "interrupted", "truncated", "unsent", "unknown"}
+        runs = desk.wait_until(lambda: all_ended(desk, ended), "every run ends by name", 30)
+        sent = [post.json["runId"] for post in agent.posts]
+    assert len(sent) == len(set(sent)) and len(runs) <= ROUNDS
+    for n, stream in seen.items():
+        assert b"RUN_FINISHED" not in stream or desk.open_tasks(f"thread-{n}")
+
+
+def all_ended(desk: Desk, ended: set[str]) -> list[str]:
+    runs = [run["status"] for run in desk.get("runs?agent=killed&all=1", "olga")["runs"]]
+    return runs if runs and set(runs) <= ended else []
