@@ -40,6 +40,7 @@ class Worker:
     def __init__(self, *, owner: str = "") -> None:
         self.owner = owner or f"{platform.node()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.db = DatabaseThreads()
+        self.pulse = DatabaseThreads(1)  # a lease must not wait behind the work that it covers
         self.breakers = Breakers()
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}
         self.stopping = asyncio.Event()
@@ -65,6 +66,7 @@ class Worker:
             heart.cancel()
             await asyncio.gather(heart, return_exceptions=True)
             await self.db.close()
+            await self.pulse.close()
             log.info("bridge.stopped", worker=self.owner)
 
     def stop(self) -> None:
@@ -140,7 +142,7 @@ class Worker:
         while True:
             await asyncio.sleep(settings.LEASE_SECONDS / 3)
             try:
-                await self.db(renew, self.owner)
+                await self.pulse(renew, self.owner)
             except Exception:
                 log.exception("bridge.renewal_failed", worker=self.owner)
 
