@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.__main__ import prepare
 from tests.desk import own_database
 
-WAITS = {"LEASE_SECONDS": 1, "FIRST_EVENT_SECONDS": 2, "IDLE_SECONDS": 2}
+WAITS = {"LEASE_SECONDS": 2, "FIRST_EVENT_SECONDS": 2, "IDLE_SECONDS": 2}
 
 
 def main(deliveries: int = 200, seed: int = 0) -> int:
