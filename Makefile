@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # -n 2: two processes; loadfile: stories of one file share their desk.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test lint types bench screenshots cases lock messages soak
+.PHONY: help demo test lint types bench screenshots cases lock messages soak storm
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench: .venv/dev.stamp ## the speeds of benchmarks/README.md, as ratios
 
 soak: .venv/dev.stamp ## the product under load and faults for a long time
 	$(BIN)/python -m benchmarks.soak $(ARGS)
+
+storm: .venv/dev.stamp ## 200 deliveries, workers killed at random, agents misbehaving: what became of each
+	$(BIN)/python -m benchmarks.storm $(ARGS)
 
 screenshots: .venv/dev.stamp ## every page at 1280 and 360 pixels, into screenshots/
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)

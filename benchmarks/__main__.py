@@ -19,7 +19,7 @@ import benchmarks
 from benchmarks import ROWS, Row
 from tests.desk import own_database
 
-PROGRAMS = ("soak",)  # run by name, no rows
+PROGRAMS = ("soak", "storm")  # run by name, no rows
 
 
 def main(names: list[str]) -> int:
