@@ -154,7 +154,7 @@ class Task(models.Model):
     agent = models.CharField(max_length=100)
     thread_key = models.CharField(max_length=64, blank=True, default="")
     tool = OpaqueTextField(default="")  # what would run, as named by the agent; "" for a question
-    headline = OpaqueTextField(default="")  # a few argument values for the queue row, cut with a mark
+    headline = OpaqueTextField(default="")  # a few arguments for the queue row, as `headlines.parts` reads them
     search_text = models.TextField(blank=True, default="")  # lower-case, cleaned copy for `?q=`: an index, no evidence
     deadline = models.DateTimeField(null=True, blank=True)
     deadline_text = OpaqueTextField(default="")  # as received

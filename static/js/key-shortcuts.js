@@ -40,11 +40,11 @@ class KeyShortcuts extends HTMLElement {
   }
 
   links() {
-    return [...document.querySelectorAll(".row h3 a")];
+    return [...document.querySelectorAll(".row h2 a")];
   }
 
   here() {
-    return document.activeElement.closest(".row")?.querySelector("h3 a");
+    return document.activeElement.closest(".row")?.querySelector("h2 a");
   }
 
   move(step) {

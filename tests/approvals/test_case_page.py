@@ -66,7 +66,7 @@ def test_a_decided_task_shows_what_changed_and_by_whom(alice, carol, task, read)
     assert re.search(r"/amount number 120\.50 99 ", page.text)
 
 
-def test_only_its_author_can_take_a_decision_back_from_the_page(alice, bob, task, read):
+def test_only_its_author_can_recall_a_decision_from_the_page(alice, bob, task, read):
     decide(task, alice)
     assert [form for form in read(task.case, alice).forms if form.action.endswith("/recall/")]
     assert not [form for form in read(task.case, bob).forms if form.action.endswith("/recall/")]
@@ -77,7 +77,7 @@ def test_three_questions_have_three_forms_whose_names_and_ids_never_meet(alice, 
     assert len(page.decisions()) == 3
     ids = [given["id"] for _tag, given in page.tags if "id" in given]
     assert sorted(ids) == sorted(set(ids))
-    assert "0 of 3 decided" in page.text
+    assert "0 of 3 decided" in page.text and "2. send_money" in page.text
 
 
 def test_a_task_of_another_queue_shows_its_state_and_no_more(alice, payments, open_case, read):
