@@ -47,6 +47,15 @@ class Sheet:
     comment_problems: list[str] = field(default_factory=list)
     was_posted: bool = False
 
+    @property
+    def wrong(self) -> list[tuple[Problem, str]]:
+        """Each problem with the id of the control that mends it; "" where no single control does."""
+        return [(one, self._control(one.pointer)) for one in self.problems]
+
+    def _control(self, pointer: str) -> str:
+        tree = self.edits if pointer.startswith("/edits") else self.whole or self.members
+        return tree.control(inner(pointer)) if tree and pointer.startswith(("/edits", "/input")) else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Blank:

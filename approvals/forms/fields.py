@@ -157,6 +157,13 @@ class FieldTree:
             best = one if inside and len(one.pointer) >= len(best.pointer) else best
         return best
 
+    def control(self, pointer: str) -> str:
+        """The id of the control at a place; "" for a group of them."""
+        if self.only_raw:
+            return f"f-{self.raw_name}"
+        found = self.at(pointer)
+        return "" if found.kind in ("object", "array", "constant") else found.id
+
     def place(self, problems: list[Problem]) -> None:
         """Put each problem beside the control that it is about."""
         for problem in problems:

@@ -1,4 +1,4 @@
-"""Deciding and taking back on the page, as browsers post it."""
+"""Deciding and recalling on the page, as browsers post it."""
 
 from __future__ import annotations
 
@@ -113,6 +113,11 @@ def test_a_late_decision_is_refused_and_the_page_says_expired(desk, open_case):
     type(case).objects.update(deadline=in_seconds(-1))
     answer = desk.post(form)
     assert answer.status_code == 409 and "expired" in Page(answer.content.decode()).flags
+
+
+def test_the_summary_of_what_is_wrong_leads_to_the_field(desk, task):
+    page = Page(desk.post(desk.form(task.case).type("/amount", "12,5")).content.decode())
+    assert f"#{page.decisions()[0].pointers['/amount']['id']}" in page.links()
 
 
 def test_a_verdict_nobody_offered_is_refused(desk, task):
