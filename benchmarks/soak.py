@@ -26,7 +26,7 @@ Bar = tuple[str, dict[str, float], Callable[["Crew"], object]]
 
 def bars() -> dict[str, Bar]:
     """Name → what it is, its waits, and the play at full size."""
-    from tests.bars import lives, plays, races, web
+    from tests.bars import lives, plays, races, rereading, web
 
     return {
         "r01": ("storm", {"LEASE_SECONDS": 1}, lambda crew: plays.storm(crew, deliveries=500)),
@@ -50,7 +50,7 @@ def bars() -> dict[str, Bar]:
         "r24b": ("recalled or taken", {}, lambda crew: races.recalled_or_taken(*people(crew, 1), times=300)),
         "r25": ("right removed", {}, lambda crew: races.right_removed(*people(crew, 0), times=300)),
         "r27": ("partly expired", {}, lambda crew: plays.partly_expired(crew, times=200)),
-        "r28": ("read ten times", {}, lambda crew: plays.read_at_once(crew, times=100)),
+        "r28": ("read ten times", {}, lambda crew: rereading.read_at_once(crew, times=100)),
         "r29": ("any order", {"UNDO_SECONDS": 10}, lambda crew: lives.live(examples=2000, steps=60)),
     }  # fmt: skip
 

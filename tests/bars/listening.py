@@ -9,6 +9,8 @@ import socket
 from types import TracebackType
 from typing import Any
 
+TEXT, PING = 0x81, 0x89
+
 
 class Page:
     """Subscribed from the start. `hear` waits for the next news."""
@@ -44,8 +46,11 @@ class Page:
         """The next message. Raises TimeoutError when none comes."""
         self.socket.settimeout(seconds)
         first, size = self.exactly(2)
-        assert first == 0x81 and size < 126, (first, size)
-        return json.loads(self.exactly(size))
+        text = self.exactly(size)
+        if first == PING:  # the next one is the news
+            return self.hear(seconds)
+        assert first == TEXT and size < 126, (first, size)
+        return json.loads(text)
 
     def exactly(self, size: int) -> bytes:
         data = b""

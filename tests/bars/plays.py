@@ -10,15 +10,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from agentbridge import recorder, registering, settling
+from agentbridge import registering, settling
 from agentbridge.models import Agent, DeliveryState, Resume, Run
-from approvals import jsontext
-from approvals.models import AuditEntry, Case, Queue
+from approvals.models import Case
 from approvals.refusals import WrongState
-from tests import bridge_rows
-from tests.bars import invariants, races
+from tests.bars import invariants
 from tests.bars.crew import Crew
-from tests.scripted_agent import call, finished, interrupt, started
 
 # How a delivery to an agent that nothing is known of ends, for every behaviour of the fake agent that a resume meets.
 ENDS = {
@@ -299,18 +296,3 @@ def partly_expired(crew: Crew, *, times: int) -> None:
     assert crew.witness.resumes() == []
     assert all(case.is_expired(timezone.now()) for case in Case.objects.all())
     holds(crew)
-
-
-def read_at_once(crew: Crew, *, times: int) -> None:
-    """R-28: the same pause read ten times at once, as by workers after a crash, is one case; other bytes are told."""
-    agent = bridge_rows.add_agent(Queue.objects.get(name="payments"), "many")
-    for n in range(times):
-        said = started() + call() + finished(interrupt())
-        body = said.replace(b"__THREAD__", b"t%d" % n).replace(b"__RUN__", b"r%d" % n)
-        asked = jsontext.dumps({"threadId": f"t{n}", "runId": f"r{n}", "messages": []}).encode()
-        run = bridge_rows.add_run(
-            agent, f"r{n}", f"t{n}", stream=body, status="running", ended_at=None, input=asked, accepted_at=None
-        )
-        races.at_once(*[lambda run=run: recorder.replay(Run.objects.get(pk=run.pk))] * 10)
-        assert Case.objects.filter(thread_key=run.thread.key).count() == 1
-        assert AuditEntry.objects.filter(verb="run.interrupted", thread_key=run.thread.key).count() == 1

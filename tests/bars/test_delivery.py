@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bars import plays, web
+from tests.bars import plays, rereading, web
 from tests.bars.conftest import MakeCrew
 
 pytestmark = pytest.mark.timeout(240)
@@ -62,4 +62,4 @@ def test_r02_a_killed_web_process_loses_no_decision(crew_of: MakeCrew) -> None:
 
 
 def test_r28_one_pause_read_ten_times_at_once_is_one_case(crew_of: MakeCrew) -> None:
-    plays.read_at_once(crew_of(), times=10)
+    rereading.read_at_once(crew_of(), times=10)
