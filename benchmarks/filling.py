@@ -1,4 +1,4 @@
-"""Fills a desk in bulk: `python -m benchmarks.filling --tasks 100000 --entries 1000000` on the database of DATABASE_URL.
+"""Fills the desk of DATABASE_URL in bulk: `python -m benchmarks.filling --tasks 100000 --entries 1000000`.
 
 One pause is made by the product itself; its rows are then copied with other codes and deadlines, and the trail goes on
 from where it is, chained and committed as `approvals.chain` says: `verify_audit` finds nothing wrong with it.
@@ -31,10 +31,12 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--tasks", type=int, default=100_000)
     asked.add_argument("--entries", type=int, default=1_000_000)
+    asked.add_argument("--people", type=int, default=0, help="so many reviewers; their tokens are printed")
     given = asked.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     fill(given.tasks, given.entries)
+    print(json.dumps(list(reviewers(given.people))))
 
 
 def fill(tasks: int, entries: int) -> None:
@@ -52,6 +54,17 @@ def fill(tasks: int, entries: int) -> None:
             raise SystemExit("This database could not make the index of the trail.")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+
+
+def reviewers(count: int) -> Iterator[str]:
+    from django.utils import timezone
+
+    from approvals import people
+    from approvals.models.people import Role
+
+    for n in range(count):
+        person = people.set_user(f"reviewer{n}", role=Role.REVIEWER, queues=["payments"], now=timezone.now())
+        yield people.give_token(person, now=timezone.now())
 
 
 class Pause:
@@ -81,8 +94,8 @@ class Pause:
         cases, tasks = [], []
         for n in range(count):
             deadline = self.now + timedelta(minutes=10 + n % DEADLINES) if n % 2 else None
-            named = {"agent": AGENTS[n % len(AGENTS)], "refs": json.dumps({"threadId": f"thread-{n}", "runId": f"r{n}"})}
-            changed = {**named, "thread_key": f"{n:064x}", "pk": None}
+            refs = json.dumps({"threadId": f"thread-{n}", "runId": f"r{n}"})
+            changed = {"agent": AGENTS[n % len(AGENTS)], "refs": refs, "thread_key": f"{n:064x}", "pk": None}
             cases.append(Case(**{**columns(self.case), **changed, "code": new_case_code(), "deadline": deadline}))
             due = {"deadline": deadline, "due_at": deadline, "code": new_task_code()}
             tasks.append(Task(**{**columns(self.task), **changed, **due}))
