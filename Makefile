@@ -49,8 +49,8 @@ cases: .venv/dev.stamp ## the field cases, against the product from outside
 	$(BIN)/python tests/cases/run_cases.py --project . $(ARGS)
 
 messages: .venv/dev.stamp ## collect and compile the translations
-	$(BIN)/python manage.py makemessages --all --no-location --ignore .venv --ignore tests
-	$(BIN)/python manage.py compilemessages --ignore .venv
+	DEBUG=1 $(BIN)/python manage.py makemessages --all --no-location --ignore .venv --ignore tests
+	DEBUG=1 $(BIN)/python manage.py compilemessages --ignore .venv
 
 lock: .venv/dev.stamp ## requirements*.in → requirements*.txt, with hashes (needs uv)
 	uv pip compile --quiet --generate-hashes --python-version 3.11 --universal requirements.in -o requirements.txt
