@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import getpass
 import sys
 from typing import Any
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
 
 
 def _first_line() -> str:
-    password = sys.stdin.readline().rstrip("\r\n")
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise CommandError("--password-stdin: there was nothing to read.")
     return password
