@@ -16,11 +16,16 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from approvals import jsontext
 from tests import desk
 from tests.desk import ROOT, Desk
 
 OUT, SHOWN = ROOT / "screenshots", ROOT / "docs" / "screenshots"
-IN_README = {"case-edit-1280-light": "case-1280-light"}
+IN_README = {
+    "case-edit-1280-light": "case-1280-light",
+    "queue-1280-light": "queue-1280-light",
+    "case-decided-1280-light": "case-file-1280-light",
+}
 SIZES = {"1280": (1280, 800), "360": (360, 740)}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--font-render-hinting=none"]
 Json = dict[str, Any]
@@ -55,9 +60,8 @@ class Scene:
     def pages(self) -> dict[str, tuple[str, str]]:
         """Name of the picture → who looks, and at what."""
         edited, rejected, chained = (self.start(story, 3)[0] for story in ("edit", "minimal", "chain"))
-        changed = '{"invoice":"INV-20418","currency":"EUR","amount":12.50,"to":"a.varga@example.test","notify":false}'
-        edits = {**edited, "edits": changed}
-        self.decide_raw(edits)
+        changed = jsontext.replace(edited["toolCall"]["argsText"], {"/amount": "12.50", "/notify": "false"})
+        self.decide_raw({**edited, "edits": changed})
         self.desk.decide(rejected, "rejected", "bob", comment="The parcel arrived this morning.")
         self.desk.decide(chained, "approved", "bob")
         for task in (edited, rejected, chained):
