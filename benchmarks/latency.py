@@ -41,7 +41,7 @@ def send() -> Measured:
         crew.spawn()
         for n in range(TURNS):
             crew.ask(payer, f"thread-{n}")
-            crew.until(lambda n=n: Case.objects.count() == n + 1, "it pauses")
+            crew.until(lambda n=n: Case.objects.filter(agent=payer.slug).count() == n + 1, "it pauses")
             time.sleep(0.3)  # the worker is idle again
             decide(only_task(Case.objects.latest("pk")), crew.alice)
             decided = time.monotonic()
@@ -64,7 +64,7 @@ def pause() -> Measured:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         crew = stack.enter_context(Crew(Path(folder), seed=1))
         agent = stack.enter_context(ScriptedAgent([pauses]))
-        payer = crew.register("payer", agent.url)
+        payer = crew.register("pauser", agent.url)
         site = Site(crew)
         stack.callback(site.kill)
         site.wait()
