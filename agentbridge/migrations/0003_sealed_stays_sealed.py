@@ -10,7 +10,6 @@ from django.db import migrations
 from agentbridge import guards
 from approvals.guards import install, remove
 
-
 LATER = ("messages",)  # guarded by the migration that adds it
 GUARDS = (replace(guards.RESUME, fixed=[name for name in guards.RESUME.fixed if name not in LATER]), guards.CHUNK)
 
