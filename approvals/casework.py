@@ -1,6 +1,7 @@
 """What happens to a case as a whole after people answered, or because nobody asks any more.
 
-`take`, `take_expired`, `mark_sent` and `mark_delivered` are for whoever carries the answers away; the rest is done by or to people.
+`take`, `take_expired`, `mark_sent` and `mark_delivered` are for whoever carries the answers away; the rest is done by
+or to people.
 """
 
 from __future__ import annotations

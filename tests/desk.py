@@ -63,7 +63,8 @@ class Desk:
         for name, (role, queues) in PEOPLE.items():
             self.passwords[name] = secrets.token_urlsafe(12)
             wanted = [word for queue in queues for word in ("--queue", queue)]
-            self.manage("add_user", name, "--role", role, *wanted, "--password-stdin", given=self.passwords[name] + "\n")
+            words = ("--role", role, *wanted, "--password-stdin")
+            self.manage("add_user", name, *words, given=self.passwords[name] + "\n")
             self.tokens[name] = json.loads(self.manage("add_token", name))["token"]
 
     def manage(self, *words: str, given: str = "", check: bool = True) -> str:

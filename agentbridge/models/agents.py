@@ -41,7 +41,7 @@ class Agent(models.Model):
     tolerances = models.JSONField(default=list, blank=True)  # named deviations that do not quarantine (C-29a)
     replay_class = models.CharField(max_length=8, choices=ReplayClass.choices, default=ReplayClass.UNKNOWN)
     replay_set_at = models.DateTimeField(null=True, blank=True)
-    replay_server = models.CharField(max_length=200, null=True, blank=True)  # `Server` of the proof; null: not heard yet
+    replay_server = models.CharField(max_length=200, null=True, blank=True)  # `Server` of the proof; null: unheard
     replay_lapsed_at = models.DateTimeField(null=True, blank=True)  # another server answered since (`standing`)
     pre_1_0 = models.BooleanField(default=False)  # an older server: `protocolVersion` is not sent
     busy_is_not_taken = models.BooleanField(default=False)  # 503 with Retry-After means nothing was taken

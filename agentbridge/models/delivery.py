@@ -47,7 +47,7 @@ class Resume(models.Model):
     thread = models.ForeignKey(Thread, on_delete=models.PROTECT, related_name="resumes")
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="resumes")
     url_version = models.PositiveIntegerField()
-    entries = BytesField()  # the `resume` member's value, exactly as it goes out in every attempt; b"[]" with props only
+    entries = BytesField()  # the `resume` member's value, exactly as every attempt sends it; b"[]" with props only
     forwarded_props = BytesField(default=b"")  # sealed replacement of `forwardedProps` where the dialect answers there
     messages = BytesField(default=b"")  # sealed list of the messages that are the answers where the dialect has it so
     sha256 = models.CharField(max_length=64)  # over entries || forwarded_props || messages
@@ -70,7 +70,9 @@ class Resume(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["state", "next_try_at"], name="resume_next"),
-            models.Index(fields=["lease_until"], condition=Q(state__in=["leased", "armed", "accepted"]), name="resume_lease"),
+            models.Index(
+                fields=["lease_until"], condition=Q(state__in=["leased", "armed", "accepted"]), name="resume_lease"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["case", "n"], name="one_resume_number"),
@@ -116,7 +118,9 @@ class Incident(models.Model):
     text = models.TextField()
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
-    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     reason = models.TextField(blank=True, default="")
 
     def __str__(self) -> str:

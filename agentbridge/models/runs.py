@@ -95,7 +95,9 @@ class Run(models.Model):
             models.UniqueConstraint(fields=["thread", "key"], name="one_run_id_per_thread"),
             # One run in flight per thread; queued counts, so a second start is refused in the database too.
             models.UniqueConstraint(
-                fields=["thread"], condition=Q(status__in=["queued", "running"]) & ~Q(kind="observed"), name="one_in_flight"
+                fields=["thread"],
+                condition=Q(status__in=["queued", "running"]) & ~Q(kind="observed"),
+                name="one_in_flight",
             ),
             models.UniqueConstraint(
                 fields=["resume", "attempt"], condition=Q(resume__isnull=False), name="one_attempt_number"
@@ -158,7 +160,7 @@ class Interrupt(models.Model):
     raw = OpaqueTextField()  # the member exactly as received
     legacy = models.BooleanField(default=False)  # announced otherwise than by an outcome
     quarantined = models.BooleanField(default=False)
-    task = models.ForeignKey(Task, null=True, blank=True, on_delete=models.PROTECT, related_name="+")  # the newest asking
+    task = models.ForeignKey(Task, null=True, blank=True, on_delete=models.PROTECT, related_name="+")  # newest asking
 
     class Meta:
         indexes = [models.Index(fields=["key"], name="interrupt_key")]

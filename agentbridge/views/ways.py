@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import wraps
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -25,7 +26,7 @@ from approvals.api import problems
 from approvals.api.problems import ApiProblem
 from approvals.refusals import Refused
 
-View = Callable[..., Awaitable[HttpResponseBase]]
+View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 BUSY_SECONDS = 5  # a caller may try again after so long
 PASSED_ON = ("Retry-After", "WWW-Authenticate")  # of an agent's own refusal
 

@@ -84,7 +84,12 @@ def test_a_second_attempt_with_another_result_ran_twice(
 
 @pytest.mark.parametrize(
     "text",
-    ["Tool call was denied", '{"status": "not run", "because": "a person said no"}', "refund to ann not made", "거부됨"],
+    [
+        "Tool call was denied",
+        '{"status": "not run", "because": "a person said no"}',
+        "refund to ann not made",
+        "거부됨",
+    ],
 )
 def test_a_denial_is_read_as_one_in_many_words(text: str) -> None:
     assert watch.NOT_RUN.search(text)

@@ -30,7 +30,7 @@ class RealAgent:
         return f"http://127.0.0.1:{PORTS[self.name]}{path}"
 
     def ledger(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(self.url("/_ledger"), timeout=10) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(self.url("/_ledger"), timeout=10) as answer:
             found = json.load(answer)
         return found if isinstance(found, list) else found["executions"]
 
