@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from django.db import connection
+from django.utils import translation
 from pytest_socket import socket_allow_hosts
 
 from tests import emptying
@@ -19,6 +20,7 @@ emptying.use_for_transaction_tests()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    translation.deactivate()  # a page asked for in Korean leaves its thread speaking Korean
     # A test that reaches the internet fails instead of being slow or lucky.
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
     for marker, is_there in SERVICES.items():
