@@ -71,7 +71,7 @@ class Delivery:
         pace = Pace()
         cut, trouble = None, wrong_type(answer)
         try:
-            async for part in self.parts(answer, pace):
+            async for part in self.parts(answer.aiter(), pace):
                 if part:
                     pace.add(part)
                 if pace.is_due():
@@ -91,9 +91,8 @@ class Delivery:
             await self.db(keep, recording, pace.take())
         await self.db(over, recording, cut=cut, trouble=trouble)
 
-    async def parts(self, answer: client.Answer, pace: Pace) -> AsyncIterator[bytes]:
+    async def parts(self, source: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
         """Parts as they come, and b"" when it is time to look at the clock; ends when a delivery needs the thread."""
-        source = aiter(answer.aiter())
         coming: asyncio.Future[bytes | None] = asyncio.ensure_future(following(source))
         dropped = asyncio.ensure_future(self.dropped.wait())
         try:

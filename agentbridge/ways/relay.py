@@ -11,6 +11,7 @@ import asyncio
 import os
 import platform
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator
 from weakref import WeakKeyDictionary
 
@@ -20,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from agentbridge import client, egress
 from agentbridge.database import DatabaseThreads
-from agentbridge.delivering import Database, Delivery, Pace
+from agentbridge.delivering import Database, Delivery, Pace, put_away
 from agentbridge.models import Agent
 from agentbridge.tickets import Ticket
 from agentbridge.ways import admission
@@ -56,7 +57,10 @@ class Relayed(Delivery):
         self._attended = True
         self._seam = b""
         self._ending = False
-        self._held = b""  # until it is on record
+        self._held: deque[tuple[int, bytes]] = deque()  # until it is on record: where it ends in the stream
+        self._pumping: list[asyncio.Task[None]] = []
+        self._pumped = 0
+        self._inbox: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
 
     async def run(self) -> None:
         try:
@@ -74,20 +78,43 @@ class Relayed(Delivery):
 
     async def listen(self, answer: client.Answer) -> None:
         self.head.set_result(answer)
-        await super().listen(answer)
-        self._forward(b"")
+        try:
+            await super().listen(answer)
+        finally:
+            await put_away(*self._pumping)
+        self._release(self._pumped)
 
-    async def parts(self, answer: client.Answer, pace: Pace) -> AsyncIterator[bytes]:
-        """Pass each part on, then hand it to the recorder; a run's end the other way round."""
-        async for part in super().parts(answer, pace):
-            if self._may_end(part):
-                self._held += part
-                pace.urgent = bool(part)  # stored before anything else comes
-            elif part:
-                self._forward(part)
+    async def parts(self, source: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
+        """Hand parts to the recorder behind the caller's back; a run's end reaches the caller once it is on record."""
+        self._pumping.append(asyncio.create_task(self._pump(source)))
+        taken = 0
+        async for part in super().parts(self._recorders(), pace):
+            taken += len(part)
+            pace.urgent = pace.urgent or bool(part and self._held)
             yield part
             if not pace.held:
-                self._forward(b"")
+                self._release(taken)
+
+    async def _pump(self, source: AsyncIterator[bytes]) -> None:
+        """From the agent to the caller without waiting for anything, and to the recorder."""
+        try:
+            async for part in source:
+                self._pumped += len(part)
+                if self._may_end(part) or self._held:
+                    self._held.append((self._pumped, part))
+                else:
+                    self._forward(part)
+                self._inbox.put_nowait(part)
+        except Exception as trouble:  # whatever it is, the recorder meets it at its place in the stream
+            self._inbox.put_nowait(trouble)
+        else:
+            self._inbox.put_nowait(None)
+
+    async def _recorders(self) -> AsyncIterator[bytes]:
+        while (part := await self._inbox.get()) is not None:
+            if isinstance(part, Exception):
+                raise part
+            yield part
 
     def _may_end(self, part: bytes) -> bool:
         """From the name of an end to the blank line behind it, wherever the network cuts."""
@@ -97,10 +124,13 @@ class Relayed(Delivery):
         ending, self._ending = self._ending, self._ending and not seen.endswith(BLANK_LINES)
         return ending
 
+    def _release(self, stored: int) -> None:
+        """What waited for its record and has it."""
+        while self._held and self._held[0][0] <= stored:
+            self._forward(self._held.popleft()[1])
+
     def _forward(self, part: bytes) -> None:
-        """What was held goes first."""
-        part, self._held = self._held + part, b""
-        if part and self._attended:
+        if self._attended:
             self._coming.put_nowait(part)
 
     async def body(self) -> AsyncIterator[bytes]:
