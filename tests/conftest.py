@@ -6,6 +6,7 @@ import os
 import shutil
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.utils import translation
 from pytest_socket import socket_allow_hosts
@@ -17,6 +18,12 @@ CHROMIUM = "/usr/bin/chromium"
 pytest_plugins = ["tests.people"]
 
 emptying.use_for_transaction_tests()
+
+
+@pytest.fixture(autouse=True)
+def nobody_asked_before() -> None:
+    """Who has used up their requests in one story has not in the next."""
+    cache.clear()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -5,20 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 
 from approvals import people
 from approvals.models import AuditEntry
 from approvals.models.people import Role
 from tests.people import PASSWORD, in_seconds
-
-
-@pytest.fixture(autouse=True)
-def nobody_tried_yet():
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def sign_in(client, name, password=PASSWORD):
