@@ -118,11 +118,10 @@ def move(request: HttpRequest, code: str, verb: Any) -> HttpResponse:
 )  # fmt: skip
 def decide(request: HttpRequest, code: str) -> HttpResponse:
     asking, now = person(request), timezone.now()
-    find(asking, code)  # 404 before anything is said about the body
+    task = find(asking, code)  # 404 before anything is said about the body; `decide` reads it anew under lock
     given = read_decision(bodies.read(request, DECISION))
 
     def act() -> HttpResponse:
-        task = find(asking, code)
         reviewing.decide(task, by=asking, idempotency_key=idempotency_key(request), now=now, **given)
         return shown(asking, code)
 
