@@ -59,3 +59,20 @@ def test_enter_in_a_field_decides_nothing(running_desk: Desk, sign_in: SignIn, s
     expect(page.locator('[data-pointer="/amount"]')).to_have_value("7")
     page.wait_for_load_state("networkidle")
     assert running_desk.get(f"tasks/{task['code']}")["decision"] is None
+
+
+def test_an_edit_is_marked_while_it_is_typed(
+    running_desk: Desk, sign_in: SignIn, start_story: Callable[..., str]
+) -> None:
+    thread = start_story("edit", 14)
+    task = running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")[0]
+    page = sign_in("alice")
+    open_live(page, running_desk, task["case"])
+    amount = page.locator('[data-pointer="/amount"]')
+    proposed = amount.input_value()
+    expect(page.get_by_text("changed by you")).to_be_hidden()
+    amount.fill("7")
+    expect(page.locator(".field.changed")).to_have_count(1)
+    expect(page.get_by_text("changed by you")).to_be_visible()
+    amount.fill(proposed)
+    expect(page.get_by_text("changed by you")).to_be_hidden()
