@@ -1,12 +1,13 @@
-"""Everything that talks AG-UI: in by `client`, `sse`, `protocol`, `reading`, `recorder`; out by `resuming`.
+"""Everything that talks AG-UI. One package a step of the way:
 
- agent ──SSE──▶ client ─▶ sse ─▶ reading ─▶ recorder ─▶ Run · raw stream · ToolCall · Interrupt
-                                              │ translation (the only file with both vocabularies)
-                                              ▼
-                         approvals: intake ─▶ Case·Task ─▶ queue ─▶ claim ─▶ decide ─▶ settled Case
-                                              │ audit (everything writes here; live tails it)  │ read, not called
- agent ◀─POST resume[]─ client ◀─ resuming ◀─ translation ◀─────────────────────────────────────┘
-   └──SSE (second run)──▶ recorder ─▶ result on the Task ─▶ trail
+ agent ──SSE──▶ net ─▶ wire ─▶ runs ─▶ Run · raw stream · ToolCall · Interrupt
+                                │ translation (the only file with both vocabularies)
+                                ▼
+            approvals: intake ─▶ Case·Task ─▶ queue ─▶ claim ─▶ decide ─▶ settled Case
+                                │ audit (everything writes here; live tails it)  │ read, not called
+ agent ◀─POST resume[]─ net ◀─ delivery ◀─ translation ◀─────────────────────────┘
+   └──SSE (second run)──▶ runs ─▶ result on the Task ─▶ trail
 
-`protocol`, `sse`, `reading`, `history` and `dialects` are pure: no Django, no network.
+`wire` and `dialects` are pure: no Django, no network. `net.egress` alone opens connections. `work` is the worker that
+drives both directions; `ways` are the doors for agents and callers that come to us.
 """

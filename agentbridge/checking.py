@@ -10,10 +10,11 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from agentbridge import client, egress, sse
+from agentbridge.delivery.tickets import headers_of
 from agentbridge.models import Agent
-from agentbridge.protocol import Problem, parse_event
-from agentbridge.tickets import headers_of
+from agentbridge.net import client, egress
+from agentbridge.wire import sse
+from agentbridge.wire.protocol import Problem, parse_event
 
 PROBE = b'{"threadId":1,"runId":1,"state":1,"messages":1,"tools":1,"context":1,"forwardedProps":1}'
 NAMES = re.compile(r"thread_?id|run_?id|messages|RunAgentInput", re.I)  # a refusal that knows what was missing

@@ -10,9 +10,9 @@ from typing import Any
 
 from agentbridge.dialects import evidence
 from agentbridge.dialects.contract import Flag, Pause, flag
-from agentbridge.expiry import Deadline
-from agentbridge.record import CallView, RunView
-from agentbridge.toolcalls import same_arguments, typed
+from agentbridge.wire.expiry import Deadline
+from agentbridge.wire.record import CallView, RunView
+from agentbridge.wire.toolcalls import same_arguments, typed
 from approvals import jsontext, schemas
 from approvals.models import Task
 

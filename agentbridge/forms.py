@@ -9,10 +9,12 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.utils.translation import gettext as _
 
-from agentbridge import egress, reading, wording
+from agentbridge import wording
 from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
+from agentbridge.net import egress
 from agentbridge.registering import BadAgent, Wanted
+from agentbridge.wire import reading
 from approvals.models import Queue
 
 

@@ -12,10 +12,13 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import client, dialects, egress, reading, standing, tending, trail
+from agentbridge import dialects, tending, trail
+from agentbridge.delivery import standing
 from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
+from agentbridge.net import client, egress
 from agentbridge.tending import Tokens
+from agentbridge.wire import reading
 from approvals import people
 from approvals.models import User
 

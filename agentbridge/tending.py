@@ -10,7 +10,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import standing, trail
+from agentbridge import trail
+from agentbridge.delivery import standing
 from agentbridge.models import Agent
 from agentbridge.models.agents import ReplayClass
 from approvals import locking, permissions

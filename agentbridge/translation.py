@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agentbridge import dialects, expiry, flagging
+from agentbridge import dialects, flagging
 from agentbridge.dialects.contract import Answered, Dialect, Pause, Sending
 from agentbridge.models import Agent, Interrupt, Run, Thread
-from agentbridge.record import RunView
-from agentbridge.toolcalls import calls_in
+from agentbridge.wire import expiry
+from agentbridge.wire.record import RunView
+from agentbridge.wire.toolcalls import calls_in
 from approvals import exhibits, intake, jsontext
 from approvals.fields import text_of
 from approvals.models import Case, Decision, Queue, Task, Verdict

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from agentbridge import ledger, standing
+from agentbridge.delivery import ledger, standing
 from agentbridge.models import DeliveryState as S
 from agentbridge.models import Run
 from agentbridge.models.agents import ReplayClass

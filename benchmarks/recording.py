@@ -11,12 +11,12 @@ from time import perf_counter
 
 from django.utils import timezone
 
-from agentbridge import sse
-from agentbridge.delivering import BATCH_BYTES
 from agentbridge.models import Agent, Run, StreamChunk, Thread
 from agentbridge.models.agents import key_of
-from agentbridge.reading import Reader
-from agentbridge.recorder import Recording
+from agentbridge.runs.recorder import Recording
+from agentbridge.wire import sse
+from agentbridge.wire.reading import Reader
+from agentbridge.work.delivering import BATCH_BYTES
 from approvals import people
 from benchmarks import Measured, row
 

@@ -11,7 +11,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from agentbridge import allowlist
+from agentbridge.net import allowlist
 from config import environment
 from config.logging import configure_structlog, logging_config
 

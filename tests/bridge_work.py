@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import registering, starting
+from agentbridge import registering
 from agentbridge.models import Agent, Resume, Run
-from agentbridge.worker import Worker
+from agentbridge.runs import starting
+from agentbridge.work.worker import Worker
 from approvals.models import Case, User
 from tests.scripted_agent import Answer, ScriptedAgent
 

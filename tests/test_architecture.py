@@ -26,7 +26,7 @@ NAMES_ARE_DATA = ("approvals/api/",)
 # Programs of their own, which run beside an agent and without Django: they have a way out of their own.
 BESIDE_AGENTS = ("agentbridge/connector/",)
 # Pages where the way out, or the clock, is the point.
-MAY_OPEN_SOCKETS = {"agentbridge/egress.py"}
+MAY_OPEN_SOCKETS = {"agentbridge/net/egress.py"}
 
 
 def offenders(found: list[str]) -> None:
@@ -120,7 +120,7 @@ def test_only_one_file_opens_connections():
 
 
 def test_programs_beside_agents_need_only_python_and_pure_modules():
-    pure = ("agentbridge.connector", "agentbridge.sse")
+    pure = ("agentbridge.connector", "agentbridge.wire.sse")
     foreign = ("agentbridge", "approvals", "config", "django", "channels")
     offenders(
         [

@@ -9,8 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Router
 
-from agentbridge import settling, visibility
+from agentbridge import visibility
 from agentbridge.api import schema, shapes
+from agentbridge.delivery import settling
 from approvals import permissions, reviewing
 from approvals.api import bodies, paging
 from approvals.api.answering import answer, once

@@ -7,8 +7,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Router
 
-from agentbridge import incidents, visibility
+from agentbridge import visibility
 from agentbridge.api import schema, shapes
+from agentbridge.delivery import incidents
 from agentbridge.models import Incident
 from approvals.api import bodies, paging
 from approvals.api.answering import answer, once

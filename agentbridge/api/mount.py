@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ninja import NinjaAPI
 
-from agentbridge import starting
 from agentbridge.api import cases, incidents, refusals, runs
-from agentbridge.protocol import ProtocolError
+from agentbridge.runs import starting
+from agentbridge.wire.protocol import ProtocolError
 from approvals.api import problems, tasks, trail
 from approvals.api.auth import PersonToken
 

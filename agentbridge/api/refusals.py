@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentbridge import links
-from agentbridge.protocol import ProtocolError
-from agentbridge.starting import ThreadOpen
+from agentbridge.runs.starting import ThreadOpen
+from agentbridge.wire.protocol import ProtocolError
 from approvals import jsontext
 from approvals.api.problems import ApiProblem, invalid
 from approvals.schemas import Problem

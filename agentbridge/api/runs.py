@@ -9,10 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Router
 
-from agentbridge import links, rawstream, starting, visibility
+from agentbridge import links, visibility
 from agentbridge.api import schema, shapes
 from agentbridge.models import Agent, Run
 from agentbridge.models.agents import key_of
+from agentbridge.runs import rawstream, starting
 from approvals.api import bodies, paging
 from approvals.api.answering import answer, once
 from approvals.api.auth import person

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from agentbridge import ledger, links
+from agentbridge import links
+from agentbridge.delivery import ledger
 from agentbridge.models import Incident, Resume, Run
 from approvals import jsontext, permissions
 from approvals.api import shapes as review_shapes

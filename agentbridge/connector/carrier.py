@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from agentbridge.connector import exactly, wire
 from agentbridge.connector.journal import Job, Journal
-from agentbridge.sse import Parser
+from agentbridge.wire.sse import Parser
 
 log = logging.getLogger("connector")
 

@@ -17,7 +17,7 @@ from agentbridge.dialects.plain import Plain
 from agentbridge.dialects.pydantic_ai import PydanticAI
 from agentbridge.dialects.strands import Strands
 from agentbridge.dialects.unanswered import offered_tools, unanswered
-from agentbridge.record import RunView, Warning
+from agentbridge.wire.record import RunView, Warning
 
 __all__ = ["AUTO", "NAMES", "Answered", "Dialect", "Pause", "Sending", "get", "recognise", "unanswered"]
 

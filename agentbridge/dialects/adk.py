@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop as _
 from agentbridge.dialects import evidence, kits, sending
 from agentbridge.dialects.contract import Answered, Pause, Sending
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import CallView, InterruptView, RunView
+from agentbridge.wire.record import CallView, InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import AnswerForm, VerdictKit
 

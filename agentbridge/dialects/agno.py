@@ -11,7 +11,7 @@ from agentbridge.dialects import kits, sending
 from agentbridge.dialects.contract import Answered, Pause, Sending
 from agentbridge.dialects.plain import Plain
 from agentbridge.dialects.unanswered import offered_tools, unanswered
-from agentbridge.record import CallView, InterruptView, RunView
+from agentbridge.wire.record import CallView, InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agentbridge.record import CallView, InterruptView, RunView
+from agentbridge.wire.record import CallView, InterruptView, RunView
 from approvals.kit import VerdictKit
 
 Flag = dict[str, Any]

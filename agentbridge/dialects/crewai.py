@@ -11,7 +11,7 @@ from agentbridge.dialects import evidence, kits
 from agentbridge.dialects.contract import Pause
 from agentbridge.dialects.langgraph import announced, unwrapped
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import InterruptView, RunView
+from agentbridge.wire.record import InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import AnswerForm, VerdictKit
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentbridge.calls import argument_state
 from agentbridge.dialects.contract import Flag, flag
-from agentbridge.record import CallView, InterruptView, RunView
-from agentbridge.toolcalls import answered_calls, calls_in, same_arguments
+from agentbridge.wire.calls import argument_state
+from agentbridge.wire.record import CallView, InterruptView, RunView
+from agentbridge.wire.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import jsontext
 
 # (path to an object in the metadata, member with the name, with the arguments, with the call's id)

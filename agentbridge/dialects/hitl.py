@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop as _
 
 from agentbridge.dialects import evidence, kits
 from agentbridge.dialects.contract import Pause, flag
-from agentbridge.record import CallView, RunView
+from agentbridge.wire.record import CallView, RunView
 from approvals import jsontext
 from approvals.kit import AnswerForm, VerdictKit
 

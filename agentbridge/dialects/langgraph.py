@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop as _
 from agentbridge.dialects import evidence, hitl, kits, sending
 from agentbridge.dialects.contract import Answered, Flag, Pause, Sending, flag
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import CustomView, InterruptView, RunView
+from agentbridge.wire.record import CustomView, InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 

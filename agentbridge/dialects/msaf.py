@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop as _
 from agentbridge.dialects import kits
 from agentbridge.dialects.contract import Flag, Pause, flag
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import RunView
+from agentbridge.wire.record import RunView
 from approvals.kit import VerdictKit
 
 MIXED = _(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agentbridge.dialects import evidence, kits, sending
 from agentbridge.dialects.contract import Answered, Flag, Pause, Sending
-from agentbridge.record import InterruptView, RunView
+from agentbridge.wire.record import InterruptView, RunView
 from approvals.kit import VerdictKit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import RunView
+from agentbridge.wire.record import RunView
 from approvals import jsontext
 
 SCHEMA = (

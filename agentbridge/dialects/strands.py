@@ -7,7 +7,7 @@ from django.utils.translation import gettext_noop as _
 from agentbridge.dialects import kits
 from agentbridge.dialects.contract import Pause
 from agentbridge.dialects.plain import Plain
-from agentbridge.record import InterruptView, RunView
+from agentbridge.wire.record import InterruptView, RunView
 from approvals import jsontext
 from approvals.kit import VerdictKit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from agentbridge.dialects.evidence import string_at
-from agentbridge.record import CallView, RunView
-from agentbridge.toolcalls import answered_calls
+from agentbridge.wire.record import CallView, RunView
+from agentbridge.wire.toolcalls import answered_calls
 from approvals import jsontext
 
 

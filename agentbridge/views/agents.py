@@ -12,9 +12,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from agentbridge import checking, ledger, links, protocolreport, standing, starting, visibility, wording
+from agentbridge import checking, links, visibility, wording
 from agentbridge.checking import Check
+from agentbridge.delivery import ledger, standing
 from agentbridge.models import Agent, Run
+from agentbridge.runs import protocolreport, starting
 from agentbridge.tending import Tokens
 from agentbridge.views import rows
 from approvals import permissions

@@ -9,8 +9,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agentbridge import ledger, opening, standing, wording
+from agentbridge import wording
+from agentbridge.delivery import ledger, standing
 from agentbridge.models import Agent, Interrupt
+from agentbridge.runs import opening
 from agentbridge.wording import Words
 from approvals.models import Case, State
 from approvals.models.cases import last_moment

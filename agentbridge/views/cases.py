@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from agentbridge import ledger, links, settling, visibility
+from agentbridge import links, visibility
+from agentbridge.delivery import ledger, settling
 from agentbridge.models import Run
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import caselines, rows

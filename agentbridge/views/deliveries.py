@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from agentbridge import ledger, settling, visibility
+from agentbridge import visibility
+from agentbridge.delivery import ledger, settling
 from agentbridge.models import Incident, Resume
 from agentbridge.models.delivery import WAITING
 from agentbridge.views import rows

@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from agentbridge import incidents, links, visibility
+from agentbridge import links, visibility
+from agentbridge.delivery import incidents
 from agentbridge.views.cases import delivery_page, find_case
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest

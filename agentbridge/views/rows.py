@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agentbridge import ledger, links, wording
+from agentbridge import links, wording
+from agentbridge.delivery import ledger
 from agentbridge.models import Resume, Run
 from agentbridge.wording import Sign, Words
 from approvals import jsontext

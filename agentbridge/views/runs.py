@@ -12,9 +12,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from agentbridge import rawstream, visibility
+from agentbridge import visibility
 from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
+from agentbridge.runs import rawstream
 from agentbridge.views import rows
 from approvals import jsontext, waiting
 from approvals.requests import PersonRequest

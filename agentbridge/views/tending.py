@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from agentbridge import checking, ledger, registering, tending, wording
+from agentbridge import checking, registering, tending, wording
+from agentbridge.delivery import ledger
 from agentbridge.forms import AgentForm
 from agentbridge.models import Agent
 from agentbridge.registering import BadAgent

@@ -13,14 +13,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from agentbridge import client, links
+from agentbridge import links
 from agentbridge.api import refusals
 from agentbridge.models import Agent, Run
-from agentbridge.protocol import ProtocolError
-from agentbridge.starting import ThreadOpen
+from agentbridge.net import client
+from agentbridge.runs.starting import ThreadOpen
 from agentbridge.ways import following, pull, tokens
 from agentbridge.ways import push as pushing
 from agentbridge.ways import relay as relaying
+from agentbridge.wire.protocol import ProtocolError
 from approvals import clock, rates
 from approvals.api import problems
 from approvals.api.problems import ApiProblem

@@ -8,11 +8,13 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import protocol, starting, trail
+from agentbridge import trail
+from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Agent, Run, Thread
 from agentbridge.models.agents import key_of
-from agentbridge.record import RunInput
-from agentbridge.tickets import Ticket, headers_of
+from agentbridge.runs import starting
+from agentbridge.wire import protocol
+from agentbridge.wire.record import RunInput
 from approvals import jsontext
 from approvals.refusals import WrongState
 

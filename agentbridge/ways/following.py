@@ -16,10 +16,10 @@ from time import monotonic
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agentbridge.delivering import TRAILING_SECONDS, Database
 from agentbridge.models import Agent, Run, Thread
 from agentbridge.models.agents import key_of
-from agentbridge.sse import Frame, FrameTooLarge, Parser
+from agentbridge.wire.sse import Frame, FrameTooLarge, Parser
+from agentbridge.work.delivering import TRAILING_SECONDS, Database
 from approvals import clock
 
 POLL_SECONDS = 0.2

@@ -13,11 +13,11 @@ from time import monotonic
 
 from django.db import transaction
 
-from agentbridge import resuming
-from agentbridge.delivering import Database
+from agentbridge.delivery import resuming
+from agentbridge.delivery.moves import Lost
+from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent, Resume, Run
-from agentbridge.moves import Lost
-from agentbridge.tickets import Ticket
+from agentbridge.work.delivering import Database
 from approvals import clock
 from approvals.refusals import Refused
 

@@ -14,13 +14,15 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import protocol, starting, trail
+from agentbridge import trail
+from agentbridge.delivery.tickets import Head
 from agentbridge.models import Agent, Run, StreamChunk, Thread
 from agentbridge.models.agents import key_of
-from agentbridge.record import RunInput
-from agentbridge.recorder import Recording
-from agentbridge.sse import FrameTooLarge, Parser
-from agentbridge.tickets import Head
+from agentbridge.runs import starting
+from agentbridge.runs.recorder import Recording
+from agentbridge.wire import protocol
+from agentbridge.wire.record import RunInput
+from agentbridge.wire.sse import FrameTooLarge, Parser
 from approvals import jsontext
 from approvals.refusals import WrongState
 

@@ -19,13 +19,13 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agentbridge import client, egress
-from agentbridge.database import DatabaseThreads
-from agentbridge.delivering import Database, Delivery, Pace, put_away
+from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent
-from agentbridge.tickets import Ticket
+from agentbridge.net import client, egress
 from agentbridge.ways import admission
-from agentbridge.worker import let_go, renew
+from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.delivering import Database, Delivery, Pace, put_away
+from agentbridge.work.worker import let_go, renew
 from approvals import clock
 
 log = structlog.get_logger(__name__)

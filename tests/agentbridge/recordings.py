@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from agentbridge.delivery.tickets import Head
 from agentbridge.models import Agent, Run
-from agentbridge.recorder import Recording
-from agentbridge.tickets import Head
+from agentbridge.runs.recorder import Recording
 from approvals import jsontext
 from approvals.kit import VerdictKit
 from approvals.models import Case, Queue, Task, User

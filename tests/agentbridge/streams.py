@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from agentbridge.reading import Reader
-from agentbridge.record import Fact, RunInput, RunView
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import Fact, RunInput, RunView
 
 STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 ASK = {"id": "int-1", "reason": "tool_call", "toolCallId": "tc-1"}

@@ -7,8 +7,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from agentbridge import protocolreport, starting
 from agentbridge.models import Agent, Incident, Run
+from agentbridge.runs import protocolreport, starting
 from approvals.models import AuditEntry
 from tests import bridge_rows as rows
 from tests.agentbridge.test_protocol_report import warned

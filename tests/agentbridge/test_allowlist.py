@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from agentbridge import allowlist
+from agentbridge.net import allowlist
 
 
 def listed(text: str, host: str, port: int, address: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentbridge.record import CallView
+from agentbridge.wire.record import CallView
 from tests.agentbridge.streams import ASK, STARTED, call, event, finished, paused, read
 
 

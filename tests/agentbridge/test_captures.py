@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentbridge import dialects, protocol
+from agentbridge import dialects
 from agentbridge.dialects import Answered, Dialect, Pause, Sending
-from agentbridge.reading import Reader
-from agentbridge.record import RunView
+from agentbridge.wire import protocol
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import RunView
 from approvals import jsontext
 
 STREAMS = Path(__file__).parents[1] / "streams"

@@ -8,8 +8,9 @@ import socket
 
 import pytest
 
-from agentbridge import checking, dialects, reading, wording
+from agentbridge import checking, dialects, wording
 from agentbridge.models import Agent
+from agentbridge.wire import reading
 from tests.scripted_agent import HANG, RESET, Answer, ScriptedAgent, failed, started
 
 JSON = {"Content-Type": "application/json"}

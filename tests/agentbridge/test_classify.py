@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentbridge.classify import classify, verdict
-from agentbridge.record import RunView
+from agentbridge.wire.classify import classify, verdict
+from agentbridge.wire.record import RunView
 
 
 def run(status: str, **more: Any) -> RunView:

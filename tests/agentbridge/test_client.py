@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentbridge import client, egress
+from agentbridge.net import client, egress
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 QUICK = client.Limits(connect_seconds=2, first_event_seconds=0.3, idle_seconds=0.3, stream_bytes=1000)

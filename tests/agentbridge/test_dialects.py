@@ -8,7 +8,7 @@ import pytest
 
 from agentbridge import dialects
 from agentbridge.dialects import Answered, kits, sending
-from agentbridge.record import CallView, CustomView, InterruptView, ResultView, RunInput, RunView
+from agentbridge.wire.record import CallView, CustomView, InterruptView, ResultView, RunInput, RunView
 from approvals import jsontext
 from approvals.kit import Unanswerable
 

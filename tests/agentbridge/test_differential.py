@@ -10,9 +10,9 @@ import pytest
 from ag_ui.core import Event as Official
 from pydantic import TypeAdapter, ValidationError
 
-from agentbridge import sse
-from agentbridge.protocol import Event, parse_event
-from agentbridge.reading import Reader
+from agentbridge.wire import sse
+from agentbridge.wire.protocol import Event, parse_event
+from agentbridge.wire.reading import Reader
 from tests import source
 from tests.agentbridge.differences import DIFFERENCES, Difference
 from tests.agentbridge.streams import STARTED, read

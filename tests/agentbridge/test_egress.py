@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from agentbridge import allowlist, egress
+from agentbridge.net import allowlist, egress
 
 
 def allowing(text: str = "") -> egress.Policy:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentbridge.expiry import read_deadline
+from agentbridge.wire.expiry import read_deadline
 
 NOON = datetime(2030, 1, 2, 12, 0, tzinfo=UTC)
 

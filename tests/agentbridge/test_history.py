@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentbridge.history import outgoing
-from agentbridge.record import RunInput, RunView
+from agentbridge.wire.history import outgoing
+from agentbridge.wire.record import RunInput, RunView
 from approvals import jsontext
 from tests.agentbridge.streams import INPUT, STARTED, Told, call, event, finished, paused, read
 

@@ -25,7 +25,7 @@ from tests.scripted_agent import Answer, call, finished, frame, interrupt, pausi
 # A process of its own: the most memory it ever held, in kB. (ru_maxrss would be that of the process before exec, too.)
 MEASURED = """
 import json
-from agentbridge.reading import Reader
+from agentbridge.wire.reading import Reader
 def held():
     return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 reader = Reader(thread_id="t", run_id="r", run_input=None)

@@ -15,8 +15,9 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from agentbridge import resuming, sealing, settling, sweeping
+from agentbridge.delivery import resuming, sealing, settling
 from agentbridge.models import Resume, Run
+from agentbridge.work import sweeping
 from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, verbs

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbridge.models import Run
-from agentbridge.reading import Reader
+from agentbridge.wire.reading import Reader
 from approvals.models import User
 from tests.agentbridge import legal
 from tests.agentbridge.recordings import Tape

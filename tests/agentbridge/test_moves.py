@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
+from agentbridge.delivery.moves import MOVES, IllegalMove, Lost, move
 from agentbridge.models import DeliveryState, Resume
 from agentbridge.models.delivery import FINAL, WAITING
-from agentbridge.moves import MOVES, IllegalMove, Lost, move
 from approvals.models import AuditEntry
 from tests import bridge_rows
 from tests.people import OpenCase

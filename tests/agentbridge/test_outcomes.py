@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentbridge.record import InterruptView
+from agentbridge.wire.record import InterruptView
 from tests.agentbridge.streams import STARTED, Told, event, finished, paused, read
 
 

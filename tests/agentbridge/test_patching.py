@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbridge.patching import Patched, PatchError
+from agentbridge.wire.patching import Patched, PatchError
 from approvals import jsontext
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from ag_ui.core import EventType, RunAgentInput
 
-from agentbridge.events import EVENTS
-from agentbridge.protocol import Event, Problem, ProtocolError, parse_event, read_input, run_input
+from agentbridge.wire.events import EVENTS
+from agentbridge.wire.protocol import Event, Problem, ProtocolError, parse_event, read_input, run_input
 
 
 def parsed(**members: Any) -> Event:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentbridge import protocolreport
 from agentbridge.models import ProtocolNote, Run
+from agentbridge.runs import protocolreport
 from approvals import jsontext
 from approvals.models import Queue
 from tests import bridge_rows as rows

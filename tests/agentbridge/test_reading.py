@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentbridge.reading import Reader
-from agentbridge.record import Limits
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import Limits
 from tests.agentbridge.streams import ASK, INPUT, STARTED, Told, body, call, event, finished, paused, read
 
 OTHER = {**STARTED, "runId": "old"}

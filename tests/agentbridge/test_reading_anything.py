@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentbridge.reading import Reader
+from agentbridge.wire.reading import Reader
 from tests.agentbridge.streams import ASK, INPUT, STARTED, body, call, event, finished, paused, read
 
 OTHER = {**STARTED, "runId": "old"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import recorder
 from agentbridge.models import Agent, Incident, Run, StreamChunk, Thread, ToolCall
 from agentbridge.models.agents import key_of
-from agentbridge.recorder import Recording
+from agentbridge.runs import recorder
+from agentbridge.runs.recorder import Recording
 from approvals import exhibits
 from approvals.models import AuditEntry, Case, Queue, User
 from tests import bridge_rows

@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from agentbridge import outgoing, proof, sealing
+from agentbridge.delivery import outgoing, proof, sealing
 from agentbridge.models import Resume, Run
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, User

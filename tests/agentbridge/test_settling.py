@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import settling
+from agentbridge.delivery import settling
 from agentbridge.models import Agent
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, User

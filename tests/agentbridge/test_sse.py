@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbridge.sse import Frame, FrameTooLarge, Parser
+from agentbridge.wire.sse import Frame, FrameTooLarge, Parser
 
 
 def read(*chunks: bytes) -> list[Frame]:

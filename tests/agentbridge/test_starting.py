@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import starting
 from agentbridge.models import Agent, Run
-from agentbridge.protocol import ProtocolError
+from agentbridge.runs import starting
+from agentbridge.wire.protocol import ProtocolError
 from approvals import jsontext
 from approvals.models import AuditEntry, Queue, User
 from approvals.refusals import NotAllowed

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agentbridge import settling, watch
+from agentbridge.delivery import settling, watch
 from agentbridge.models import Incident
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work

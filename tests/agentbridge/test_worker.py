@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentbridge.models import Run
-from agentbridge.worker import Worker
+from agentbridge.work.worker import Worker
 from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, only_task

@@ -20,9 +20,10 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from agentbridge import registering, starting
+from agentbridge import registering
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.models.agents import key_of
+from agentbridge.runs import starting
 from approvals import people
 from approvals.models import Case, Decision, User
 from approvals.models.people import Role

@@ -16,12 +16,14 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from agentbridge import queueing, resuming, sealing, settling, starting, sweeping
+from agentbridge.delivery import resuming, sealing, settling
+from agentbridge.delivery.moves import IN_FLIGHT
+from agentbridge.delivery.tickets import Head, Ticket
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.models.delivery import WAITING
-from agentbridge.moves import IN_FLIGHT
-from agentbridge.recorder import Recording
-from agentbridge.tickets import Head, Ticket
+from agentbridge.runs import queueing, starting
+from agentbridge.runs.recorder import Recording
+from agentbridge.work import sweeping
 from approvals import jsontext, people, reviewing
 from approvals.models import Case, Decision
 from approvals.models.people import Role

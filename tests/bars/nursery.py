@@ -15,7 +15,7 @@ import django
 
 def main() -> None:
     django.setup()
-    from agentbridge import crash
+    from agentbridge.delivery import crash
     from agentbridge.management.commands.bridge import work
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -10,7 +10,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from agentbridge import registering, settling
+from agentbridge import registering
+from agentbridge.delivery import settling
 from agentbridge.models import Agent, DeliveryState, Resume, Run
 from approvals.models import Case
 from approvals.refusals import WrongState

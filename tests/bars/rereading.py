@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentbridge import recorder
 from agentbridge.models import Run
+from agentbridge.runs import recorder
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, Queue
 from tests import bridge_rows

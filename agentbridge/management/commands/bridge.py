@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agentbridge.worker import Worker
+from agentbridge.work.worker import Worker
 
 
 class Command(BaseCommand):

@@ -25,8 +25,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 from django.utils import timezone
 
-from agentbridge import starting
 from agentbridge.models import Agent, Run
+from agentbridge.runs import starting
 from approvals import people
 from approvals.models import Case
 from approvals.models.people import Role

@@ -11,9 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from agentbridge import links, starting
+from agentbridge import links
 from agentbridge.models import Agent, Run
-from agentbridge.protocol import ProtocolError
+from agentbridge.runs import starting
+from agentbridge.wire.protocol import ProtocolError
 from approvals.refusals import Refused
 
 POLL_SECONDS = 0.2

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from agentbridge.models import Run
-from agentbridge.reading import Reader
-from agentbridge.record import Limits
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import Limits
 from approvals.models import Case, User
 from tests.agentbridge.recordings import Tape, warned
 from tests.agentbridge.streams import STARTED, Told, body, call, event, finished, paused, read

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Agent, Incident, Run
-from agentbridge.recorder import Recording
+from agentbridge.runs.recorder import Recording
 from approvals import exhibits, reviewing
 from approvals.models import Case, User
 from approvals.refusals import Refused

@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from agentbridge import sealing, starting
+from agentbridge.delivery import sealing
 from agentbridge.models import Interrupt, Resume, Run
-from agentbridge.protocol import ProtocolError
+from agentbridge.runs import starting
+from agentbridge.wire.protocol import ProtocolError
 from approvals import jsontext
 from approvals.models import Case, Decision, User
 from approvals.models.cases import EndedBecause

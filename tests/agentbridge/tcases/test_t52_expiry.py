@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agentbridge import settling
+from agentbridge.delivery import settling
 from agentbridge.models import Resume
 from agentbridge.models.agents import key_of
 from approvals.models import AuditEntry, Case, Task, User

@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agentbridge import settling, sweeping
+from agentbridge.delivery import settling
 from agentbridge.models import Agent, Incident, Run
+from agentbridge.work import sweeping
 from approvals import jsontext
 from approvals.models import Case, User
 from approvals.refusals import WrongState

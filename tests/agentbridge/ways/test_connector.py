@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from agentbridge import sweeping
 from agentbridge.connector import exactly
 from agentbridge.connector.journal import InUse, Journal
 from agentbridge.models import Resume, Run
+from agentbridge.work import sweeping
 from approvals.models import Case, User
 from tests.agentbridge.ways.desk import Outside, asked, outside
 from tests.agentbridge.ways.test_push_and_pull import DOCUMENT

@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentbridge import recorder, settling, sweeping
+from agentbridge.delivery import settling
 from agentbridge.models import Agent, Resume, Run
+from agentbridge.runs import recorder
 from agentbridge.ways import push as pushing
+from agentbridge.work import sweeping
 from approvals.models import Case, User
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
 from tests.bridge_work import work

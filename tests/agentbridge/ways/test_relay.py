@@ -11,9 +11,10 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from agentbridge import queueing, sweeping
 from agentbridge.models import Run
+from agentbridge.runs import queueing
 from agentbridge.ways import admission
+from agentbridge.work import sweeping
 from approvals.models import AuditEntry, Case, User
 from tests.agentbridge.ways.desk import asked, outside
 from tests.bridge_work import Script, work

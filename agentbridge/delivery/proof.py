@@ -1,0 +1,123 @@
+"""Before bytes may leave: is this exactly what was reviewed, for exactly what is open? (issue 4, R-4, R-5, R-18)
+
+Every check answers with the sentence that blocks the case, or with nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentbridge import dialects, trail, translation
+from agentbridge.delivery.outgoing import Outgoing
+from agentbridge.models import Interrupt, Resume, Run
+from agentbridge.wire.toolcalls import answered_calls, calls_in, same_arguments
+from approvals import exhibits, jsontext
+from approvals.models import AuditEntry, Decision, Task, Verdict
+
+OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
+
+
+def problem(resume: Resume, draft: Outgoing) -> str | None:
+    """The first reason why this resume must not be sent, as a sentence; None when there is none."""
+    return next(_problems(resume, draft), None)
+
+
+def _problems(resume: Resume, draft: Outgoing) -> Iterator[str]:
+    yield from _agent_is_the_same(resume)
+    yield from _newest_and_whole(resume)
+    yield from _nothing_came_between(resume)
+    yield from _sealed_is_what_was_decided(resume)
+    yield from _decisions_were_in_time_and_are_on_the_trail(resume)
+    yield from _history_holds_the_reviewed_calls(resume, draft)
+    yield from _no_frontend_call_is_open(resume, draft)
+
+
+def _agent_is_the_same(resume: Resume) -> Iterator[str]:
+    if resume.url_version != resume.agent.url_version:
+        yield OTHER_ADDRESS
+
+
+def _newest_and_whole(resume: Resume) -> Iterator[str]:
+    run = resume.interrupted_run
+    newest = Run.objects.filter(thread=resume.thread, interrupts__isnull=False).order_by("-pk").first()
+    if newest is not None and newest.pk != run.pk:
+        yield "A later run of this thread paused: only its questions can be answered now."
+    asked = {i.interrupt_id for i in Interrupt.objects.filter(run=run)}
+    covered = {answer.interrupt_id for answer in translation.answered(resume.case, closing_at=resume.closing_at)}
+    if None in asked or asked != covered:
+        yield "The answers do not cover every question of the interrupted run."
+
+
+def moved_on(resume: Resume) -> bool:
+    """A later run of the thread is known: the same answers could now mean something else."""
+    later = Run.objects.filter(thread=resume.thread, pk__gt=resume.interrupted_run_id)
+    return later.exclude(resume=resume).exclude(status=Run.Status.UNSENT).exists()
+
+
+def _nothing_came_between(resume: Resume) -> Iterator[str]:
+    """Before a second sending: since a person allowed it, the thread may have gone on."""
+    if resume.armed_once and moved_on(resume):
+        yield "The thread has moved on since these answers were first sent: they would meet another question."
+
+
+def _sealed_is_what_was_decided(resume: Resume) -> Iterator[str]:
+    if trail.sha256(resume.sealed) != resume.sha256:
+        yield "The sealed answers are not the bytes that were sealed."
+    sending = translation.sending_of(resume.case, resume.interrupted_run, closing_at=resume.closing_at)
+    if b"".join(sending.sealed) != resume.sealed:
+        yield "The sealed answers are not the recorded decisions."
+
+
+def _decisions_were_in_time_and_are_on_the_trail(resume: Resume) -> Iterator[str]:
+    """An entry is written only with the rights of that moment, so its actor and content prove the decider's right."""
+    entries = AuditEntry.objects.filter(case=resume.case, verb="task.decided").order_by("seq")
+    told = {entry.task_id: entry for entry in entries}
+    for decision in Decision.objects.live().filter(task__case=resume.case).select_related("task"):
+        entry, deadline = told.get(decision.task_id), decision.task.deadline
+        if entry is None:
+            yield "A decision has no entry in the trail."
+        elif entry.actor_id != decision.by_id or not _tells(entry, decision):
+            yield "A decision is not what its entry in the trail says."
+        if decision.verdict != Verdict.CANCELLED and deadline is not None and decision.at >= deadline:
+            yield "A decision was made after its deadline."
+
+
+def _tells(entry: AuditEntry, decision: Decision) -> bool:
+    """The entry's words beside the decision; erased words contradict nothing."""
+    if entry.data is None:
+        return True
+    said = jsontext.loads(entry.data)
+    kept = {"verdict": decision.verdict, "answer": decision.answer, "shownDigest": decision.shown_digest}
+    return all(said.get(name) == value for name, value in kept.items())
+
+
+def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing) -> Iterator[str]:
+    spoken = list(calls_in(draft.messages))
+    strict = dialects.get(resume.interrupted_run.dialect).needs_history
+    for task in Task.objects.filter(case=resume.case).order_by("position"):
+        tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
+        if tool is None or not tool.id or tool.state == "missing":
+            continue
+        arguments = [text for id_, _name, text in spoken if id_ == tool.id]
+        shown_both = any(flag.get("slug") == "conflicting-arguments" for flag in task.flags)
+        if strict and not arguments:
+            yield "The history that would be sent lacks the reviewed call, and this agent runs what the history says."
+        if any(not same_arguments(text, tool.args_text) for text in arguments) and (strict or not shown_both):
+            yield "The call in the history that would be sent is not the call that was reviewed."
+
+
+def _no_frontend_call_is_open(resume: Resume, draft: Outgoing) -> Iterator[str]:
+    """C-31: a call of a tool that our own input offered is answered by a message, never by us."""
+    offered = {tool.get("name") for tool in jsontext.loads(draft.asked.tools) if isinstance(tool, dict)}
+    gated = translation.gated_calls(resume.case)
+    answered = answered_calls(draft.messages)
+    names = [name for id_, name, _args in calls_in(draft.messages) if id_ not in answered | gated and name in offered]
+    if names:
+        yield f"The call of {names[0]} waits for its result from the application that offered it."
+
+
+def warnings(resume: Resume, draft: Outgoing) -> list[str]:
+    """What is worth a word on the attempt, and does not stop it."""
+    spoken = {id_ for id_, _name, _args in calls_in(draft.messages)}
+    absent = sorted(translation.gated_calls(resume.case) - spoken)
+    return [f"The history sent does not hold the reviewed call {id_}." for id_ in absent]

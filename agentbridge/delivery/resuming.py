@@ -1,0 +1,226 @@
+"""A delivery's steps before and around its first byte: claim, prepare, arm, put back. All in the database.
+
+What is committed before what is the design (`delivery.md` C.5): lease and fence before connecting, armed before the
+first byte. Every write of a worker carries the fence it claimed with; a worker that lost its lease changes nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
+
+from agentbridge import trail, translation
+from agentbridge.delivery import backoff, crash, outgoing, proof
+from agentbridge.delivery.moves import Lost, move
+from agentbridge.delivery.tickets import Ticket, headers_of
+from agentbridge.models import Agent, DeliveryState, Resume, Run
+from agentbridge.models.agents import key_of
+from agentbridge.wire import protocol
+from approvals import jsontext, reviewing
+from approvals.models import Case, Task
+from approvals.models.cases import State, Verdict, last_moment
+
+POISON = 3  # leases lost by a crash on one delivery before it is put aside
+
+
+class NotArmed(Exception):
+    """Nothing was sent and nothing may be: the sentence says why. Raised into the client before the first byte."""
+
+
+class Stale(NotArmed):
+    """Armed on record, but so long ago that others may have drawn conclusions: nothing was sent and nothing will be."""
+
+
+def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
+    """(delivery, agent) that may be tried now, the longest waiting first; `closed` are agents whose breaker is open."""
+    found = ready(now).exclude(agent__in=closed).exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
+    return list(found.order_by(F("next_try_at").asc(nulls_first=True), "pk").values_list("pk", "agent")[:limit])
+
+
+def ready(now: datetime) -> QuerySet[Resume]:
+    """Deliveries whose time it is, on threads where no other one is under way."""
+    due = Resume.objects.filter(
+        Q(next_try_at__isnull=True) | Q(next_try_at__lte=now),
+        state=DeliveryState.READY, replaced_at=None, case__blocked="", case__state=State.SETTLED, agent__enabled=True,
+    )  # fmt: skip
+    return due.exclude(thread__in=Resume.objects.filter(state__in=["leased", "armed", "accepted"]).values("thread"))
+
+
+def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
+    """Lease one delivery. None: somebody else has it, its agent has enough to do, or its time is over."""
+    try:
+        with transaction.atomic():
+            # The case first, as everywhere: two deeds on one case never wait for each other in a circle.
+            cases = Case.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+            if cases.filter(resumes=pk).first() is None:
+                return None
+            resume = (
+                Resume.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+                .select_related("case", "agent", "thread", "interrupted_run__thread__agent")
+                .filter(pk=pk, state=DeliveryState.READY, replaced_at=None)
+                .first()
+            )
+            if resume is None or ended_early(resume, now=now) or agent_is_busy(resume.agent):
+                return None
+            if resume.url_version != resume.agent.url_version:
+                reviewing.block(resume.case, sentence=proof.OTHER_ADDRESS, now=now)
+                return None
+            move(
+                resume, DeliveryState.LEASED, sentence="A worker took the delivery.", now=now, lease_owner=owner,
+                lease_until=now + timedelta(seconds=settings.LEASE_SECONDS), fence=resume.fence + 1,
+            )  # fmt: skip
+    except (Lost, IntegrityError):  # the unique index on threads in flight is the last word
+        return None
+    crash.point("claimed")
+    return resume
+
+
+def agent_is_busy(agent: Agent) -> bool:
+    """At most so many requests between connect and RUN_STARTED; the agent's row is the lock on the count."""
+    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+    resumes = Resume.objects.filter(agent=agent, state__in=[DeliveryState.LEASED, DeliveryState.ARMED]).count()
+    first = Run.objects.in_flight().filter(thread__agent=agent, kind=Run.Kind.FIRST, accepted_at=None)
+    return resumes + first.exclude(lease_owner="").count() >= settings.AGENT_PARALLEL
+
+
+def ended_early(resume: Resume, *, now: datetime) -> bool:
+    """Too late, tried too often, or lost by too many workers: put aside by name, never silently."""
+    edge = last_answer_at(resume)
+    if edge is not None and now >= last_moment(edge):
+        expire(resume, now=now)
+    elif resume.lost_leases >= POISON:
+        give_up(resume, sentence="Three workers were lost on this delivery; it needs a person.", now=now)
+    elif backoff.used_up(misses=resume.attempts_made, sealed_at=resume.sealed_at, now=now):
+        give_up(resume, sentence="Tried too often or for too long; it needs a person.", now=now)
+    else:
+        return False
+    return True
+
+
+def last_answer_at(resume: Resume) -> datetime | None:
+    """The deadline that this set of answers has to keep; cancelled entries have none (R-27)."""
+    if resume.n == 1:
+        return resume.case.deadline
+    answers = translation.answered(resume.case, closing_at=resume.closing_at)
+    kept = {answer.interrupt_id for answer in answers if answer.verdict != Verdict.CANCELLED}
+    tasks = Task.objects.filter(case=resume.case)
+    own = [task.deadline for task in tasks if translation.refs_of(task).get("interruptId") in kept]
+    return min((deadline for deadline in own if deadline is not None), default=None)
+
+
+def expire(resume: Resume, *, now: datetime) -> None:
+    if resume.armed_once:
+        give_up(resume, sentence="The deadline passed while the delivery waited to be tried again.", now=now)
+        return
+    move(resume, DeliveryState.EXPIRED_UNSENT, sentence="The deadline passed before anything was sent.", now=now)
+    close_unarmed(resume, now=now)
+
+
+def give_up(resume: Resume, *, sentence: str, now: datetime) -> None:
+    move(resume, DeliveryState.DEAD, sentence=sentence, now=now)
+    close_unarmed(resume, now=now)
+
+
+def close_unarmed(resume: Resume, *, now: datetime) -> None:
+    """A prepared attempt that will never be armed ends as unsent, and frees its thread."""
+    Run.objects.filter(resume=resume, status=Run.Status.QUEUED, armed_at=None).update(
+        status=Run.Status.UNSENT, ended_at=now, lease_owner="", lease_until=None
+    )
+
+
+@transaction.atomic
+def prepare(resume: Resume, *, now: datetime) -> Ticket | None:
+    """Build the input, prove it, and put it on record as the next attempt. None: blocked, and the case says why."""
+    run_id = resume.next_run_id or str(uuid.uuid4())
+    try:
+        draft = outgoing.build(resume, run_id=run_id)
+        reason = proof.problem(resume, draft)
+    except (protocol.ProtocolError, jsontext.JSONTextError) as unreadable:
+        reason = f"The input cannot be built from the record: {unreadable}"
+    if reason:
+        reviewing.block(resume.case, sentence=reason, now=now)
+        move(resume, DeliveryState.READY, sentence=reason, now=now)
+        return None
+    run = attempt(resume, run_id, draft.body, warnings=proof.warnings(resume, draft), now=now)
+    held = Resume.objects.filter(pk=resume.pk, fence=resume.fence, state=DeliveryState.LEASED)
+    if not held.update(next_run_id=run_id):
+        raise Lost(resume)
+    return Ticket(
+        run_pk=run.pk, resume_pk=resume.pk, agent_pk=resume.agent.pk, thread_pk=resume.thread.pk, fence=resume.fence,
+        url=resume.agent.url, headers=headers_of(resume.agent), body=draft.body,
+    )  # fmt: skip
+
+
+def attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], now: datetime) -> Run:
+    """The run row of this attempt: the unarmed one there is, or a new one."""
+    told = [{"rule": "R-18", "severity": "warning", "where": "messages", "text": text} for text in warnings]
+    written = {
+        "input": body, "input_digest": trail.sha256(body), "lease_owner": resume.lease_owner,
+        "lease_until": resume.lease_until, "fence": resume.fence, "warnings": jsontext.dumps(told),
+    }  # fmt: skip
+    run = Run.objects.filter(resume=resume, key=key_of(run_id), armed_at=None, status=Run.Status.QUEUED).first()
+    if run is not None:
+        Run.objects.filter(pk=run.pk).update(**written)
+        return run
+    return Run.objects.create(
+        thread=resume.thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.RESUMED, resume=resume,
+        attempt=resume.attempts.count() + 1, created_at=now, **written,
+    )  # fmt: skip
+
+
+def locked(pk: Any) -> Resume:
+    """The delivery with all that a step looks at, held to the end of the transaction. The case is locked first."""
+    Case.objects.select_for_update(of=("self",), no_key=True).get(resumes=pk)
+    rows = Resume.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("case", "agent", "thread__agent", "interrupted_run").get(pk=pk)
+
+
+def arm(ticket: Ticket, *, now: datetime) -> None:
+    """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
+    with transaction.atomic():
+        resume = locked(ticket.resume_pk)
+        case = Case.objects.select_for_update(no_key=True).get(pk=resume.case_id)
+        mine = resume.state == DeliveryState.LEASED and resume.fence == ticket.fence
+        if not mine or resume.lease_until is None or resume.lease_until <= now:
+            raise NotArmed("The lease on this delivery was over.")
+        edge = last_answer_at(resume)
+        if edge is not None and now >= last_moment(edge):
+            raise NotArmed("The deadline passed before anything was sent.")
+        if case.blocked or case.state != State.SETTLED or resume.url_version != resume.agent.url_version:
+            raise NotArmed("The case was stopped before anything was sent.")
+        run = Run.objects.select_related("thread__agent").get(pk=ticket.run_pk)
+        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now)
+        if case.sent_at is None:
+            reviewing.mark_sent(case, now=now, late=resume.n > 1)
+        move(
+            resume, DeliveryState.ARMED, sentence=f"Attempt {run.attempt}: from here on bytes may have left us.",
+            run=run, now=now, armed_once=True, attempts_made=resume.attempts_made + 1, next_run_id="",
+            data={"inputSha256": run.input_digest, "attempt": run.attempt},
+        )  # fmt: skip
+    crash.point("armed")
+
+
+def put_back(ticket: Ticket, *, sentence: str, now: datetime, retry_after: float | None = None) -> None:
+    """Provably nothing was sent: ready again, later; or expired meanwhile. Does nothing when the lease was lost.
+
+    Also for a delivery that was armed and then not sent: its attempt ends as unsent.
+    """
+    with transaction.atomic():
+        resume = locked(ticket.resume_pk)
+        if resume.state not in (DeliveryState.LEASED, DeliveryState.ARMED) or resume.fence != ticket.fence:
+            return
+        tried: dict[str, Any] = {"error": sentence, "lease_owner": "", "lease_until": None}
+        if resume.state == DeliveryState.ARMED:
+            tried |= {"status": Run.Status.UNSENT, "ended_at": now}
+        Run.objects.filter(pk=ticket.run_pk).update(**tried)
+        misses = resume.attempts_made + 1
+        move(
+            resume, DeliveryState.READY, sentence=sentence, now=now, attempts_made=misses,
+            next_try_at=now + backoff.delay(misses, retry_after=retry_after),
+        )  # fmt: skip
+        ended_early(resume, now=now)

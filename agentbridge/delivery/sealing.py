@@ -1,0 +1,81 @@
+"""From a settled case to bytes that never change again: one transaction, after which nothing can be recalled.
+
+The settled case is the outbox row; nobody calls this but the worker and `settling.close_expired`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from agentbridge import trail, translation
+from agentbridge.delivery import crash
+from agentbridge.models import Interrupt, Resume, Run
+from approvals import reviewing
+from approvals.models import Case, User
+
+
+def due(now: datetime, *, limit: int = 50) -> list[Case]:
+    """Settled cases whose undo window is over, the longest waiting first."""
+    return list(Case.objects.due(now).order_by("deliver_after", "pk")[:limit])
+
+
+def seal(case: Case, *, now: datetime) -> Resume | None:
+    """Take the case and write its `resume[]`. None when another worker was first or the author recalled in time."""
+    run = interrupted_run(case)
+    try:
+        with transaction.atomic():
+            if run is None:
+                reviewing.block(case, sentence="The run that asked is not on record.", now=now)
+                return None
+            reviewing.take(case, now=now)
+            resume = write(case, run, n=1, now=now)
+    except reviewing.NotDue:
+        return None
+    crash.point("sealed")
+    return resume
+
+
+def interrupted_run(case: Case) -> Run | None:
+    """The run whose questions these are."""
+    asked = Interrupt.objects.filter(task__case=case).select_related("run__thread__agent").order_by("pk").first()
+    return asked.run if asked else None
+
+
+def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None) -> Resume:
+    """Seal the answers as their bytes; the caller's transaction has taken the case. Never called twice for one n."""
+    sending = translation.sending_of(case, run, closing_at=now if n > 1 else None)
+    entries, props, messages = sending.sealed
+    thread = run.thread
+    resume = Resume.objects.create(
+        case=case,
+        n=n,
+        interrupted_run=run,
+        thread=thread,
+        agent=thread.agent,
+        url_version=thread.agent.url_version,
+        entries=entries,
+        forwarded_props=props,
+        messages=messages,
+        sha256=trail.sha256(entries + props + messages),
+        sealed_at=now,
+        changed_at=now,
+    )
+    answers = translation.answered(case, closing_at=resume.closing_at)
+    trail.of_resume(
+        "resume.sealed",
+        f"The answers were sealed: {len(answers)} in one resume.",
+        resume=resume,
+        run=run,
+        actor=by,
+        data={
+            "sha256": resume.sha256,
+            "n": n,
+            "entries": [{"interruptId": answer.interrupt_id, "verdict": answer.verdict} for answer in answers],
+            "toolCallIds": sorted(translation.gated_calls(case)),
+            "dialect": run.dialect,
+        },
+        now=now,
+    )
+    return resume

@@ -1,0 +1,194 @@
+"""What a stream says beside the end of our run: results, late errors, other runs, calls that turn out different."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import transaction
+
+from agentbridge import trail, translation
+from agentbridge.delivery import incidents
+from agentbridge.dialects.contract import flag
+from agentbridge.models import Incident, Resume, Run
+from agentbridge.models.agents import key_of
+from agentbridge.runs import concluding, opening
+from agentbridge.wire import protocol
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import (
+    Cut,
+    Echo,
+    Fact,
+    Failed,
+    Finished,
+    LateError,
+    Paused,
+    Rejected,
+    ResultView,
+    RunView,
+    Truncated,
+)
+from agentbridge.wire.toolcalls import same_arguments
+from approvals import exhibits, intake, jsontext, reviewing
+from approvals.models import Case, Task
+from approvals.models.cases import EndedBecause
+
+# T-80: before it paused, the agent itself says that the call waits; that is a result by name only.
+INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
+ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)
+
+
+@transaction.atomic
+def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None:
+    """Link a result to the task of its call, whichever run of the thread it comes in; once, also when read again."""
+    task = task_of_call(run, found.tool_call_id)
+    if task is None:
+        return
+    mine = [each for each in view.results if each.tool_call_id == found.tool_call_id]
+    place = next(n for n, each in enumerate(mine) if each is found)
+    task.refresh_from_db()
+    kept = [each for each in jsontext.loads(task.results or "[]") if each["runId"] == run.run_id]
+    if place < len(kept):
+        return
+    told = {"runId": run.run_id, "toolCallId": found.tool_call_id, "text": found.text, "at": stamp(now)}
+    reviewing.record_result(task, result=told, now=now)
+    carried = run.resume is not None and run.resume.case_id == task.case_id
+    interim = run.pk == asking_run(task) and INTERIM.search(found.text)
+    if not carried and not interim:
+        sentence = "A result came in a run that does not carry our answer: it was executed without approval from here."
+        reviewing.add_flag(task, flag=flag("executed-without-approval", sentence), now=now)
+
+
+def stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def task_of_call(run: Run, tool_call_id: str) -> Task | None:
+    """The newest question about this call on the run's thread; for a resumed run, its own case's first."""
+    thread = run.thread
+    tasks = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).select_related("case").order_by("-pk")
+    about = [task for task in tasks if tool_call_id in names_of(task)]
+    own = [task for task in about if run.resume is not None and task.case_id == run.resume.case_id]
+    return next(iter(own or about), None)
+
+
+def names_of(task: Task) -> tuple[str | None, ...]:
+    refs = translation.refs_of(task)
+    return (refs.get("toolCallId"), refs.get("gatedCallId"))
+
+
+@transaction.atomic
+def late_error(run: Run, fact: LateError, *, now: datetime) -> None:
+    """Class J: the end that was written stays; the error is told, flagged and an incident."""
+    opening.hold(run.thread)
+    fresh = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").get(pk=run.pk)
+    if fresh.answer_class == "J":
+        return
+    said = f"{fact.message} ({fact.code})" if fact.code else fact.message
+    told = {"answer_class": "J", "error": fresh.error or said, "error_code": (fact.code or "")[:200]}
+    Run.objects.filter(pk=run.pk).update(**told)
+    case = Case.objects.filter(resumes=run.resume_id).first() if run.resume_id else case_of(fresh)
+    sentence = f"After its end the run reported an error: {said}"
+    trail.of_run("run.erred_late", sentence, run=fresh, case=case, now=now)
+    Resume.objects.filter(attempts=fresh).update(answer_class="J")
+    if case is None:
+        return
+    incidents.open_one(case, Incident.Kind.LATE_ERROR, sentence, run=fresh, now=now)
+    asked = case_of(fresh)
+    for task in asked.tasks.all() if asked else ():
+        warning = flag("error-after-the-pause", f"After it paused, the agent reported an error: {said}")
+        reviewing.add_flag(task, flag=warning, now=now)
+
+
+def case_of(run: Run) -> Case | None:
+    """The case that this run's questions opened."""
+    return Case.objects.filter(tasks__in=Task.objects.filter(pk__in=run.interrupts.values("task"))).first()
+
+
+def other_run(carrier: Run, fact: Fact, *, now: datetime) -> None:
+    """A run in our answer that we did not ask for: kept by name; an echoed resume shows an answer from elsewhere."""
+    if isinstance(fact, Echo):
+        answered_elsewhere(carrier, fact, now=now)
+    elif isinstance(fact, ENDS) and not fact.run.known:
+        observe(carrier, fact.run, now=now)
+
+
+@transaction.atomic
+def observe(carrier: Run, view: RunView, *, now: datetime) -> None:
+    """H-4: seen in a stream, asked for by nobody here. It closes nothing."""
+    thread, key = carrier.thread, key_of(view.run_id)
+    if Run.objects.filter(thread=thread, key=key).exists():
+        return
+    run = Run.objects.create(
+        thread=thread, key=key, run_id=view.run_id, kind=Run.Kind.OBSERVED, status=Run.Status.RUNNING, created_at=now,
+        input=echoed_input(view), **concluding.stated(view),
+    )  # fmt: skip
+    sentence = f"A run that nobody here asked for was seen in the answer to {carrier.run_id}."
+    trail.of_run("run.observed", sentence, run=run, data={"status": view.status, "in": carrier.run_id}, now=now)
+    concluding.write_seen(run, view, now=now)
+
+
+def echoed_input(view: RunView) -> bytes:
+    """What asked for it, as its own RUN_STARTED says; without that a pause of it cannot be answered from here."""
+    asked = view.input
+    if asked is None or not asked.thread_id:
+        return b""
+    return protocol.run_input(
+        thread_id=asked.thread_id, run_id=asked.run_id, messages=asked.messages, state=asked.state, tools=asked.tools,
+        context=asked.context, forwarded_props=asked.forwarded_props, resume=asked.resume,
+        protocol_version=asked.protocol_version,
+    )  # fmt: skip
+
+
+def answered_elsewhere(carrier: Run, fact: Echo, *, now: datetime) -> None:
+    """T-85, H-5: somebody else's resume names our open questions; nobody here has to answer them any more."""
+    if fact.run.known:
+        return
+    entries = jsontext.loads(fact.resume)
+    listed = entries if isinstance(entries, list) else []
+    ids = {entry.get("interruptId") for entry in listed if isinstance(entry, dict)}
+    case = opening.newest_case(carrier.thread)
+    if case is None or case.state not in opening.WAITING or case.taken_at is not None:
+        return
+    if any(translation.refs_of(task).get("interruptId") in ids for task in case.tasks.all()):
+        reviewing.withdraw(case, because=EndedBecause.ANSWERED_ELSEWHERE, now=now)
+
+
+def last_words(run: Run, reader: Reader, *, now: datetime) -> None:
+    """The body is over: the warnings and calls as they stand now, and replayed pauses that wait for somebody (T-88)."""
+    view = next((each for each in reader.runs if each.ours), None)
+    if view is not None:
+        concluding.refresh(run, view, received=reader.bytes)
+        changed_calls(run, view, now=now)
+    last = reader.runs[-1] if reader.runs else None
+    if last is not None and not last.ours and not last.known and last.interrupts:
+        seen = Run.objects.select_related("thread__agent").get(thread=run.thread, key=key_of(last.run_id))
+        concluding.open_seen(seen, last, now=now)
+
+
+def changed_calls(run: Run, view: RunView, *, now: datetime) -> None:
+    """A call that waits for an answer turned up again with other arguments: a second frozen version, the first kept."""
+    case = opening.newest_case(run.thread)
+    if case is None or case.state not in opening.WAITING or run.kind == Run.Kind.RESUMED:
+        return
+    for task in case.tasks.select_related("case"):
+        call = view.calls.get(translation.refs_of(task).get("gatedCallId") or "")
+        if call is None:
+            continue
+        shown = exhibits.load(task.exhibits.order_by("-version")[0].body)
+        other = call.args if run.pk != asking_run(task) else call.conflict
+        told = any(each["slug"] == "conflicting-arguments" for each in task.flags)
+        if other is None or told or shown.tool is None or same_arguments(shown.tool.args_text, other):
+            continue
+        warning = flag("conflicting-arguments", f"Conflicting arguments: before, this call was {shown.tool.args_text}")
+        grown = replace(shown, tool=replace(shown.tool, args_text=other), flags=[*shown.flags, warning])
+        intake.refreeze(task, grown, now=now)
+        if case.taken_at is not None:
+            text = "After the answers were sealed, the call turned out to have other arguments."
+            incidents.open_one(case, Incident.Kind.OTHER_ARGUMENTS, text, task=task, run=run, now=now)
+
+
+def asking_run(task: Task) -> int | None:
+    """The run whose pause this task answers."""
+    return Run.objects.filter(interrupts__task=task).values_list("pk", flat=True).first()

@@ -1,0 +1,95 @@
+"""From a paused run to the case that asks for it, and what a run's end means for older questions of its thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.conf import settings
+
+from agentbridge import translation
+from agentbridge.delivery import outgoing
+from agentbridge.dialects.contract import Dialect, Pause, flag
+from agentbridge.models import DeliveryState, Resume, Run, Thread
+from agentbridge.wire.record import RunView
+from agentbridge.wire.toolcalls import same_arguments
+from approvals import exhibits, intake, locking, reviewing
+from approvals.models import Case, Task
+from approvals.models.cases import EndedBecause, State
+
+NO_MORE = "An agent that asks without end is not answered any more: an operator abandons the case."
+WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
+
+
+def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause], *, now: datetime) -> Case:
+    """The next case of the thread. Older questions that nobody has sent an answer to are superseded (K-8)."""
+    previous = newest_case(run.thread)
+    left = outgoing.Snapshot.of(run)
+    paused = translation.Paused(
+        run=run, view=view, dialect=dialect, pauses=pauses, messages=left.messages, state=left.state
+    )
+    new = translation.new_case(paused, previous=previous, asked_before=asked_before(run.thread, pauses))
+    if rounds(run.thread) > settings.THREAD_ROUNDS and not new.blocked:
+        new = replace(new, blocked=f"This thread has paused more than {settings.THREAD_ROUNDS} times. {NO_MORE}")
+    if previous is not None and not new.quarantined:
+        supersede(previous, now=now)
+    case = intake.open_case(new, now=now)
+    for task in case.tasks.all():
+        run.interrupts.filter(position=task.position).update(task=task)
+    return case
+
+
+def rounds(thread: Thread) -> int:
+    """How many runs of this thread paused so far."""
+    return Run.objects.filter(thread=thread, interrupts__isnull=False).distinct().count()
+
+
+def hold(thread: Thread) -> None:
+    """Lock the thread's newest case before the first entry is written: the end of the trail is always locked last."""
+    newest = newest_case(thread)
+    if newest is not None:
+        locking.locked_case(newest)
+
+
+def newest_case(thread: Thread) -> Case | None:
+    return Case.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("-pk").first()
+
+
+def asked_before(thread: Thread, pauses: Sequence[Pause]) -> dict[str, Task]:
+    """K-4: the same id, or the same call with equal arguments, was a question of this thread before."""
+    earlier = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("pk")
+    found: dict[str, Task] = {}
+    for task in earlier:
+        refs = translation.refs_of(task)
+        for pause in pauses:
+            id_ = pause.interrupt.id
+            if id_ is not None and (refs.get("interruptId") == id_ or is_same_call(task, pause)):
+                found[id_] = task
+    return found
+
+
+def is_same_call(task: Task, pause: Pause) -> bool:
+    if pause.call is None or pause.call.id not in (translation.refs_of(task).get("gatedCallId"),):
+        return False
+    tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
+    return tool is not None and same_arguments(tool.args_text, pause.call.args)
+
+
+def supersede(case: Case, *, now: datetime) -> None:
+    """A later run asked again. Where bytes may have left, a person still has to say what became of them."""
+    sent = Resume.objects.filter(case=case, armed_once=True, replaced_at=None).exclude(state=DeliveryState.READY)
+    if case.state in WAITING and not sent.exists():
+        reviewing.withdraw(case, because=EndedBecause.SUPERSEDED, now=now)
+
+
+def notice_end(run: Run, *, now: datetime) -> None:
+    """T-86, S-3: a success that we did not cause closes nothing; it is flagged, and an operator decides."""
+    if run.status != Run.Status.SUCCEEDED or run.kind == Run.Kind.RESUMED:
+        return
+    case = newest_case(run.thread)
+    if case is None or case.state not in WAITING:
+        return
+    said = flag("closed-by-agent", "Closed by the agent without our answer: a later run of this thread finished.")
+    for task in case.tasks.all():
+        reviewing.add_flag(task, flag=said, now=now)

@@ -1,0 +1,81 @@
+"""The way of a first run up to its first byte: queued, leased, armed. Never retried by itself after that."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from agentbridge import trail
+from agentbridge.delivery import crash
+from agentbridge.delivery.resuming import NotArmed, agent_is_busy
+from agentbridge.delivery.tickets import Ticket, headers_of
+from agentbridge.models import Run
+
+
+def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
+    """(run, agent) of queued first runs, in the order they were asked for; `closed`: agents whose breaker is open."""
+    ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE)
+    queued = ours.filter(status=Run.Status.QUEUED, lease_owner="")
+    queued = queued.filter(thread__agent__enabled=True)
+    return list(queued.exclude(thread__agent__in=closed).order_by("pk").values_list("pk", "thread__agent")[:limit])
+
+
+@transaction.atomic
+def claim(pk: int, *, owner: str, now: datetime) -> Ticket | None:
+    """Lease one queued run. None: another worker has it, or its agent has enough to do."""
+    rows = Run.objects.select_for_update(skip_locked=True, of=("self",), no_key=True).select_related("thread__agent")
+    run = rows.filter(pk=pk, status=Run.Status.QUEUED, lease_owner="").first()
+    if run is None or agent_is_busy(run.thread.agent):
+        return None
+    fence, until = run.fence + 1, now + timedelta(seconds=settings.LEASE_SECONDS)
+    Run.objects.filter(pk=pk).update(lease_owner=owner, lease_until=until, fence=fence)
+    trail.of_run("run.leased", "A worker took the run.", run=run, now=now)
+    agent = run.thread.agent
+    return Ticket(
+        run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=run.thread_id, fence=fence, url=agent.url,
+        headers=headers_of(agent), body=bytes(run.input),
+    )  # fmt: skip
+
+
+def _locked(ticket: Ticket) -> Run:
+    rows = Run.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("thread__agent").get(pk=ticket.run_pk)
+
+
+def arm(ticket: Ticket, *, now: datetime) -> None:
+    """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
+    with transaction.atomic():
+        run = _locked(ticket)
+        mine = run.status == Run.Status.QUEUED and run.fence == ticket.fence
+        if not mine or run.lease_until is None or run.lease_until <= now:
+            raise NotArmed("The lease on this run was over.")
+        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now)
+        data = {"inputSha256": run.input_digest}
+        trail.of_run("run.armed", "From here on bytes may have left us.", run=run, data=data, now=now)
+    crash.point("run_armed")
+
+
+@transaction.atomic
+def give_up(ticket: Ticket, *, sentence: str, now: datetime) -> None:
+    """The agent could not be reached: the run ends unsent, and a person may start another."""
+    run = _locked(ticket)
+    if run.status not in (Run.Status.QUEUED, Run.Status.RUNNING) or run.fence != ticket.fence:
+        return
+    ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence, "lease_owner": "", "lease_until": None}
+    Run.objects.filter(pk=run.pk).update(**ended)
+    trail.of_run("run.unsent", f"Nothing was sent: {sentence}", run=run, now=now)
+
+
+@transaction.atomic
+def requeue(run: Run, *, now: datetime) -> None:
+    """Its worker was lost before anything was sent. A relayed run is not asked for again: its caller is gone."""
+    lost = Run.objects.filter(pk=run.pk, status=Run.Status.QUEUED, fence=run.fence, lease_until__lte=now)
+    if run.way != Run.Way.BRIDGE:
+        sentence = "The connection to the caller was lost before anything was sent."
+        ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence}
+        if lost.update(**ended, lease_owner="", lease_until=None):
+            trail.of_run("run.unsent", f"Nothing was sent: {sentence}", run=run, now=now)
+    elif lost.update(lease_owner="", lease_until=None):
+        trail.of_run("run.requeued", "The worker was lost before anything was sent.", run=run, now=now)

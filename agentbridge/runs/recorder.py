@@ -1,0 +1,168 @@
+"""One HTTP answer of an agent, put on record: bytes first, committed; then what they mean.
+
+`Recording.keep` stores what came and only then reads it, so that nothing the agent said is lost whatever we make of it,
+and `replay` can read it again after a crash. Everything here runs in a database thread; the worker awaits it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import cast
+
+from django.conf import settings
+from django.db import transaction
+
+from agentbridge.delivery import crash, outgoing, standing
+from agentbridge.delivery.tickets import Head
+from agentbridge.models import Run, StreamChunk, ToolCall
+from agentbridge.runs import concluding, noticing
+from agentbridge.wire import protocol
+from agentbridge.wire.reading import Reader
+from agentbridge.wire.record import (
+    CallState,
+    CallView,
+    Cut,
+    Echo,
+    Fact,
+    Failed,
+    Finished,
+    LateError,
+    Limits,
+    Paused,
+    Rejected,
+    Result,
+    RunInput,
+    RunView,
+    Started,
+    Truncated,
+)  # fmt: skip
+from approvals import clock
+
+EXCERPT = 500
+ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)
+
+
+class Recording:
+    """What is known so far about one answer. Not shared between threads at the same time."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.reader = reader_for(run)
+        self.chunks = 0
+        self.received = 0
+        self.head = Head()
+        self.beginning = b""  # for the sentence that tells what a refusal said
+
+    @property
+    def view(self) -> RunView | None:
+        """The run we asked for, as far as it was read."""
+        return next((view for view in self.reader.runs if view.ours), None)
+
+    @property
+    def ended(self) -> bool:
+        """The run's end was seen: reading on is for late news only."""
+        return self.view is not None and self.view.ended
+
+    def opened(self, head: Head) -> None:
+        """The head of the answer is here."""
+        self.head = head
+        Run.objects.filter(pk=self.run.pk).update(
+            http_status=head.status, http_version_note=head.server[:200], bytes_sent=head.bytes_sent
+        )
+        if head.status == 200 and not head.trouble:
+            standing.heard(self.run.thread.agent, head.server[:200], now=clock.now())
+
+    def keep(self, data: bytes, *, now: datetime) -> None:
+        """Store bytes as they came, then read them and act on what they say."""
+        with transaction.atomic():
+            StreamChunk.objects.create(run=self.run, n=self.chunks, at=now, data=data)
+            self.received += len(data)
+            Run.objects.filter(pk=self.run.pk).update(bytes_received=self.received, events=self.reader.events)
+        self.chunks += 1
+        self.beginning += data[: EXCERPT - len(self.beginning)]
+        crash.point("chunk_stored")
+        self.act(self.reader.feed(data), now=now)
+
+    def close(self, *, cut: str | None = None, trouble: str = "", now: datetime) -> None:
+        """The body is over: by itself, by `trouble` on the way, or because we stopped reading (`cut` says why)."""
+        if self.head.refused:
+            said = self.beginning.decode("utf-8", "replace").strip()
+            trouble = f"HTTP {self.head.status}: {said}" if said else f"HTTP {self.head.status}"
+        self.head.trouble = trouble or self.head.trouble
+        self.act(self.reader.close(cut=cut), now=now)
+        if self.view is None or not self.view.ended:  # not one word that could be read
+            concluding.conclude(self.run, self.unstarted(cut), head=self.head, now=now)
+        noticing.last_words(self.run, self.reader, now=now)
+
+    def unstarted(self, cut: str | None) -> RunView:
+        return RunView(
+            run_id=self.run.run_id, thread_id=self.run.thread.thread_id, ours=True, started=False, status="truncated",
+            cut=cut,
+        )  # fmt: skip
+
+    def act(self, facts: list[Fact], *, now: datetime) -> None:
+        for fact in facts:
+            if fact.run.ours:
+                self._about_ours(fact, now=now)
+            else:
+                noticing.other_run(self.run, fact, now=now)
+
+    def _about_ours(self, fact: Fact, *, now: datetime) -> None:
+        match fact:
+            case Started():
+                concluding.accepted(self.run, fact.run, now=now)
+            case Result():
+                noticing.result(self.run, fact.run, fact.result, now=now)
+            case LateError():
+                noticing.late_error(self.run, fact, now=now)
+            case Echo():
+                pass  # our own resume, said back to us
+            case _ if isinstance(fact, ENDS):
+                crash.point("before_conclude")
+                concluding.conclude(self.run, fact.run, head=self.head, now=now)
+                crash.point("concluded")
+                for found in fact.run.results:  # those that came before there was a task to link them to
+                    noticing.result(self.run, fact.run, found, now=now)
+
+
+def reader_for(run: Run) -> Reader:
+    """A reader that knows what the thread knew when this run was asked for."""
+    thread = run.thread
+    earlier = ToolCall.objects.filter(run__thread=thread, run__pk__lt=run.pk).order_by("run", "position")
+    others = thread.runs.exclude(pk=run.pk)
+    return Reader(
+        thread_id=thread.thread_id,
+        run_id=run.run_id,
+        run_input=input_of(run),
+        tolerances=tuple(thread.agent.tolerances),
+        limits=Limits(frame=settings.FRAME_LIMIT, stream=settings.STREAM_LIMIT),
+        earlier_calls={call.tool_call_id: view_of(call) for call in earlier},
+        known_runs=frozenset(others.values_list("run_id", flat=True)),
+    )
+
+
+def input_of(run: Run) -> RunInput | None:
+    try:
+        return outgoing.asked_input(run) if run.input else None
+    except protocol.ProtocolError:
+        return None  # pushed runs may carry none that can be read; the case then says that it cannot be resumed
+
+
+def view_of(call: ToolCall) -> CallView:
+    state = cast(CallState, call.state)
+    return CallView(id=call.tool_call_id, name=call.name, args=call.args, state=state, position=call.position)
+
+
+def replay(run: Run, *, now: datetime | None = None) -> RunView | None:
+    """Read a run's stored bytes again, as after a crash between storing and understanding. Deeds done are not repeated.
+
+    None: the bytes hold no end of the run, and the caller decides what that means.
+    """
+    now = now or clock.now()
+    recording = Recording(run)
+    recording.head = Head(status=run.http_status, bytes_sent=run.bytes_sent)
+    facts: list[Fact] = []
+    for data in run.chunks.order_by("n").values_list("data", flat=True).iterator():
+        facts += recording.reader.feed(bytes(data))
+    recording.act(facts, now=now)
+    return recording.view if recording.ended else None

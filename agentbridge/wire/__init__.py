@@ -1,0 +1,1 @@
+"""Bytes and events: no Django, no network. `sse` → `protocol` → `reading`; `record` names what was read."""

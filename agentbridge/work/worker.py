@@ -1,0 +1,207 @@
+"""The worker: seals what is due, claims what can be sent, reads every answer to its end, and keeps its leases alive.
+
+Any number of workers may run: every claim is a conditional update. The poll is the truth; the head of the trail, which
+every deed moves, is the hint that makes it quick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import secrets
+from datetime import datetime, timedelta
+from time import monotonic
+
+import structlog
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from agentbridge.delivery import resuming, sealing
+from agentbridge.delivery.backoff import Breakers
+from agentbridge.delivery.moves import Lost
+from agentbridge.delivery.tickets import Ticket
+from agentbridge.models import Resume, Run
+from agentbridge.runs import queueing
+from agentbridge.work import sweeping
+from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.delivering import Delivery
+from approvals import clock
+from approvals.models import AuditEntry
+
+log = structlog.get_logger(__name__)
+
+HINT_SECONDS = 0.05  # between two looks at the head of the trail
+POLL_SECONDS = 0.5  # between two looks at everything
+SWEEP_SECONDS = 1.0
+DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
+
+
+class Worker:
+    def __init__(self, *, owner: str = "") -> None:
+        self.owner = owner or f"{platform.node()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.db = DatabaseThreads()
+        self.pulse = DatabaseThreads(1)  # a lease must not wait behind the work that it covers
+        self.breakers = Breakers()
+        self.deliveries: dict[asyncio.Task[None], Delivery] = {}
+        self.stopping = asyncio.Event()
+        self.woken = asyncio.Event()
+        self._swept = 0.0
+        self._head = -1
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def run(self, *, once: bool = False) -> None:
+        """Until `stop()`; with `once` until nothing is due and nothing that was started is still open."""
+        self._loop = asyncio.get_running_loop()
+        heart = asyncio.create_task(self._keep_leases())
+        log.info("bridge.started", worker=self.owner)
+        try:
+            while not self.stopping.is_set():
+                busy = await self._look()
+                if once and not busy and not self.deliveries:
+                    break
+                if not busy:
+                    await self._nap()
+            await self._drain()
+        finally:
+            heart.cancel()
+            await asyncio.gather(heart, return_exceptions=True)
+            await self.db.close()
+            await self.pulse.close()
+            log.info("bridge.stopped", worker=self.owner)
+
+    def stop(self) -> None:
+        """Claim nothing more; open streams are read on for a while."""
+        self.stopping.set()
+        self.woken.set()
+
+    def stop_soon(self) -> None:
+        """The same, from another thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.stop)
+
+    async def _look(self) -> bool:
+        """Start whatever can be started now. Database trouble is waited out, never the end of the worker."""
+        sweeping_now = monotonic() - self._swept >= SWEEP_SECONDS
+        try:
+            tickets = await self.db(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
+        except Exception:
+            log.exception("bridge.look_failed", worker=self.owner)
+            await asyncio.sleep(POLL_SECONDS)
+            return False
+        self._swept = monotonic() if sweeping_now else self._swept
+        for ticket in tickets:
+            self._begin(ticket)
+        return bool(tickets)
+
+    def _room(self) -> int:
+        reading_only = sum(delivery.trailing for delivery in self.deliveries.values())
+        return settings.WORKER_STREAMS - len(self.deliveries) + reading_only
+
+    def _begin(self, ticket: Ticket) -> None:
+        for other in self.deliveries.values():
+            if other.ticket.thread_pk == ticket.thread_pk:
+                other.dropped.set()  # a delivery never waits for the reading on of an ended run
+        delivery = Delivery(ticket, self.db)
+        task = asyncio.create_task(self._deliver(delivery))
+        self.deliveries[task] = delivery
+        task.add_done_callback(self._ended)
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        """One attempt; whatever goes wrong in it, its lease does not outlive it."""
+        try:
+            await delivery.run()
+        except Exception:
+            log.exception("bridge.delivery_failed", run=delivery.ticket.run_pk)
+        finally:
+            await asyncio.shield(self.db(let_go, delivery.ticket))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        delivery = self.deliveries.pop(task)
+        self.woken.set()
+        breaker = self.breakers.of(delivery.ticket.agent_pk)
+        if not task.cancelled() and delivery.reached:
+            breaker.answered(timezone.now())
+        elif not task.cancelled():
+            breaker.missed(timezone.now())
+
+    async def _nap(self) -> None:
+        """Until the trail moves, a stream ends, or half a second has passed."""
+        end = monotonic() + POLL_SECONDS
+        while monotonic() < end and not self.woken.is_set():
+            head = await self.db(head_of_trail)
+            if head != self._head:
+                self._head = head
+                break
+            try:
+                await asyncio.wait_for(self.woken.wait(), HINT_SECONDS)
+            except TimeoutError:
+                continue
+        self.woken.clear()
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(settings.LEASE_SECONDS / 3)
+            try:
+                await self.pulse(renew, self.owner)
+            except Exception:
+                log.exception("bridge.renewal_failed", worker=self.owner)
+
+    async def _drain(self) -> None:
+        if self.deliveries:
+            await asyncio.wait(self.deliveries, timeout=DRAIN_SECONDS)
+        for task in list(self.deliveries):
+            task.cancel()
+        await asyncio.gather(*self.deliveries, return_exceptions=True)
+
+
+# What happens in a database thread.
+
+
+def head_of_trail() -> int:
+    return AuditEntry.objects.aggregate(head=Max("seq"))["head"] or 0
+
+
+def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> list[Ticket]:
+    """Seal, claim and prepare: the requests to make now, at most `room`."""
+    now = clock.now()
+    if sweep:
+        sweeping.sweep(now)
+    for case in sealing.due(now):
+        sealing.seal(case, now=now)
+    if room <= 0:
+        return []
+    closed = breakers.closed_to(now)
+    wanted = resuming.claimable(now, closed=closed, limit=room)
+    tickets = [_claimed(pk, owner, now) for pk, agent in wanted if breakers.of(agent).admits(now)]
+    queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
+    tickets += [queueing.claim(pk, owner=owner, now=now) for pk, agent in queued if breakers.of(agent).admits(now)]
+    return [ticket for ticket in tickets if ticket is not None]
+
+
+def _claimed(pk: int, owner: str, now: datetime) -> Ticket | None:
+    resume = resuming.claim(pk, owner=owner, now=now)
+    if resume is None:
+        return None
+    try:
+        return resuming.prepare(resume, now=now)
+    except Lost:
+        return None
+
+
+def let_go(ticket: Ticket) -> None:
+    """A worker that is through with an attempt holds nothing of it; what it left unfinished is swept at once."""
+    now = clock.now()
+    Run.objects.in_flight().filter(pk=ticket.run_pk, fence=ticket.fence).update(lease_until=now)
+    mine = Resume.objects.filter(pk=ticket.resume_pk or 0, fence=ticket.fence)
+    mine.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)
+
+
+def renew(owner: str) -> None:
+    """The heartbeat. A lease that has run out is not renewed: others may be at it already."""
+    now = clock.now()
+    until = now + timedelta(seconds=settings.LEASE_SECONDS)
+    mine = {"lease_owner": owner, "lease_until__gt": now}
+    Resume.objects.filter(state__in=["leased", "armed", "accepted"], **mine).update(lease_until=until)
+    Run.objects.in_flight().filter(**mine).update(lease_until=until)
