@@ -2,7 +2,8 @@
 
 `record` takes the chain lock and the next number, and both are held until the transaction ends: the visible order is
 the order of `seq`, and `seq > cursor` misses nothing. So record last, after the rows of the deed are locked and written
-(`docs/decisions/0007-trail-order.md`). Sentences are written once, in English: the trail says in ten years what it says now.
+(`docs/decisions/0007-trail-order.md`). Sentences are written once, in English: in ten years the trail says what it says
+now.
 """
 
 from __future__ import annotations
