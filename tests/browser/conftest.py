@@ -22,8 +22,9 @@ FLAGS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Closed with its file: Playwright leaves a running loop in this thread, where Django then refuses its database."""
     if not CHROMIUM:
         if os.environ.get("REQUIRE_BROWSER"):
             pytest.fail("no chromium on this machine")
