@@ -53,6 +53,7 @@ class Desk:
         defaults = {
             "DATABASE_URL": database_url, "PUBLIC_URL": self.url, "ALLOWED_HOSTS": "127.0.0.1,localhost",
             "EGRESS_ALLOW": "127.0.0.0/8", "UNDO_SECONDS": "0", "EXPIRY_MARGIN_SECONDS": "1", "DEBUG": "0",
+            "DJANGO_SETTINGS_MODULE": "config.settings",  # pytest has put those of the tests into the environment
             **{name: new_key() for name in ("SECRET_KEY", "FIELD_KEY", "SIGNING_KEY")},
         }  # fmt: skip
         self.settings = {**defaults, **self.settings}

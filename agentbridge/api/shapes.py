@@ -11,21 +11,29 @@ from agentbridge.models import Incident, Resume, Run
 from approvals import jsontext, permissions
 from approvals.api import shapes as review_shapes
 from approvals.api.stamps import stamp, stamp_or_none
-from approvals.models import Case, User
+from approvals.models import Case, State, User
 
 
 def case(found: Case, *, asking: User, incidents: list[Incident], now: datetime) -> dict[str, Any]:
-    """A case with its tasks; those of queues that are not the asking person's only by name."""
+    """A case with its tasks; those of queues that are not the asking person's only by name.
+
+    The delivery is read first: its end and the case's are one transaction, so whoever reads of an end finds the rest.
+    """
+    every = found.tasks.select_related("queue", "case").order_by("position")
+    whole = permissions.visible_tasks(asking).filter(case=found).count() == every.count()
+    sent = delivery(found, whole=whole, now=now)
+    found.refresh_from_db(fields=["state", "blocked", "ended_because", "sent_at"])
+    if found.state == State.DELIVERED:
+        sent = delivery(found, whole=whole, now=now)
     own = review_shapes.with_parts(permissions.visible_tasks(asking).filter(case=found))
     full = {task.pk: review_shapes.task(task, asking=asking, now=now) for task in own}
-    every = found.tasks.select_related("queue", "case").order_by("position")
     following = found.nexts.order_by("pk").last()
     return {
         "code": found.code, "state": found.state_at(now), "blocked": found.blocked or None,
         "endedBecause": found.ended_because or None, "deadline": stamp_or_none(found.deadline),
         "tasks": [full.get(task.pk) or review_shapes.closed_task(task, now=now) for task in every],
         "incidents": [incident(row) for row in incidents],
-        "delivery": delivery(found, whole=len(full) == len(every), now=now),
+        "delivery": sent,
         "previous": found.previous.code if found.previous else None,
         "next": following.code if following else None,
     }  # fmt: skip

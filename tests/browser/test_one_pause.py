@@ -53,7 +53,8 @@ def test_it_works_without_javascript(running_desk: Desk, sign_in: SignIn, start_
     decide(page, "rejected")
     task = running_desk.get(f"tasks?thread={thread}")["tasks"][0]
     assert task["decision"]["verdict"] == "rejected"
-    assert running_desk.case_ends(task["case"])["state"] == "delivered"
+    case = running_desk.case_ends(task["case"])
+    assert case["state"] == "delivered", case["delivery"]
 
 
 def test_three_parallel_questions_on_one_page(

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
 
 def collect_static_files() -> None:
-    """One server at a time: two that start together would write the same files."""
-    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
-    with (Path(settings.STATIC_ROOT) / ".lock").open("w") as lock:
+    """Collect what has changed since the last start; one server at a time.
+
+    Unchanged sources leave the folder alone: another server may be reading it at this moment.
+    """
+    folder = Path(settings.STATIC_ROOT)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        call_command("collectstatic", interactive=False, verbosity=0)
+        stamp, now = folder / ".collected", state_of_sources()
+        if not stamp.exists() or stamp.read_text() != now:
+            call_command("collectstatic", interactive=False, verbosity=0)
+            stamp.write_text(now)
+
+
+def state_of_sources() -> str:
+    """A digest of name, size and time of every source file."""
+    found = sorted(
+        (name, status.st_size, status.st_mtime_ns)
+        for finder in get_finders()
+        for name, storage in finder.list(None)
+        for status in [Path(storage.path(name)).stat()]
+    )
+    return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
 class Command(BaseCommand):
