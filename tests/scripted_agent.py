@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -106,6 +107,7 @@ class ScriptedAgent:
         self.most_open = 0
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
+        self._place: socket.socket | None = None
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._ready = threading.Event()
 
@@ -125,13 +127,26 @@ class ScriptedAgent:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+        self._leave_place()
 
     def down(self) -> None:
-        """Refuse connections from now on; `up` takes them again at the same address."""
+        """Refuse connections from now on; `up` takes them again at the same address.
+
+        The port stays bound, though nobody listens: else another test's server could be given it meanwhile.
+        """
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", self.port))
 
     def up(self) -> None:
+        self._leave_place()
         asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(5)
+
+    def _leave_place(self) -> None:
+        if self._place is not None:
+            self._place.close()
+        self._place = None
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
