@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # -n 2: two processes; loadfile: stories of one file share their desk.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help demo test lint types bench screenshots cases lock messages soak storm
+.PHONY: help demo test lint types bench screenshots cases lock messages soak storm node
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ screenshots: .venv/dev.stamp ## every page at 1280 and 360 pixels, into screensh
 
 cases: .venv/dev.stamp ## the field cases, against the product from outside
 	$(BIN)/python tests/cases/run_cases.py --project . $(ARGS)
+
+node: ## the official chat client, for the tests that run it (needs Node 18 and npm)
+	cd tests/node && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 
 messages: .venv/dev.stamp ## collect and compile the translations
 	DEBUG=1 $(BIN)/python manage.py makemessages --all --no-location --ignore .venv --ignore tests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from django.core.cache import cache
@@ -14,6 +15,7 @@ from pytest_socket import socket_allow_hosts
 from tests import emptying
 
 CHROMIUM = "/usr/bin/chromium"
+NODE_CLIENT = Path(__file__).parent / "node"
 
 pytest_plugins = ["tests.people"]
 
@@ -50,5 +52,7 @@ def is_asked_of_this_run(service: str) -> bool:
 SERVICES = {
     "browser": lambda: bool(shutil.which(CHROMIUM) or shutil.which("chromium")),
     "postgres": lambda: connection.vendor == "postgresql",
+    "node": lambda: bool(shutil.which("node")),
+    "node_client": lambda: (NODE_CLIENT / "node_modules" / "@ag-ui" / "client").is_dir(),
     "redis": lambda: bool(os.environ.get("REDIS_URL_TEST")),
 }
