@@ -91,7 +91,9 @@ def refreeze(task: Task, content: exhibits.Content, *, now: datetime, kit: Verdi
     _index(task, content)
     task.kit = kit.to_json() if kit else task.kit
     task.flags = [*task.flags, *(dict(flag) for flag in content.flags if dict(flag) not in task.flags)]
-    task.save(update_fields=["shown_digest", "tool", "headline", "search_text", "kit", "flags"])
+    task.save(
+        update_fields=["shown_digest", "agent_name", "reason", "tool", "headline", "search_text", "kit", "flags"]
+    )
     voided = _void_decision(case, task, now)
     audit.record(
         "exhibit.changed",
@@ -136,6 +138,7 @@ def _open_task(case: Case, position: int, new: NewTask, now: datetime) -> Task:
 
 
 def _index(task: Task, content: exhibits.Content) -> None:
+    task.agent_name, task.reason = content.agent_name, content.reason
     task.tool = content.tool.name if content.tool else ""
     task.headline = headlines.headline(content)
     codes = (task.code, task.case.code, task.agent)

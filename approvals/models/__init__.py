@@ -2,7 +2,10 @@
 
 from approvals.models.answers import StoredAnswer
 from approvals.models.cases import Case, Decision, Exhibit, State, Task, Verdict
+from approvals.models.desk import Draft, Mention, Note, Reading
+from approvals.models.looking import FirstView, SavedView, SetAside
 from approvals.models.people import ApiToken, Queue, User
+from approvals.models.signing import Checkpoint, PublicKey
 from approvals.models.trail import AuditEntry, AuditLog
 
 __all__ = [
@@ -10,9 +13,18 @@ __all__ = [
     "AuditEntry",
     "AuditLog",
     "Case",
+    "Checkpoint",
     "Decision",
+    "Draft",
     "Exhibit",
+    "FirstView",
+    "Mention",
+    "Note",
+    "PublicKey",
     "Queue",
+    "Reading",
+    "SavedView",
+    "SetAside",
     "State",
     "StoredAnswer",
     "Task",

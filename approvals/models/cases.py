@@ -152,7 +152,9 @@ class Task(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.OPEN)
     refs = OpaqueTextField(default="{}")
     agent = models.CharField(max_length=100)
+    agent_name = OpaqueTextField(default="")  # as shown when it asked: an index over the exhibit
     thread_key = models.CharField(max_length=64, blank=True, default="")
+    reason = OpaqueTextField(default="")  # why it asks, in the asker's own word: an index over the exhibit
     tool = OpaqueTextField(default="")  # what would run, as named by the agent; "" for a question
     headline = OpaqueTextField(default="")  # a few arguments for the queue row, as `headlines.parts` reads them
     search_text = models.TextField(blank=True, default="")  # lower-case, cleaned copy for `?q=`: an index, no evidence
@@ -171,7 +173,8 @@ class Task(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["queue", "due_at", "id"], condition=Q(state="open"), name="task_queue"),
+            # With the agent, so that a flood of one agent is passed over without reading its rows.
+            models.Index(fields=["queue", "due_at", "id", "agent"], condition=Q(state="open"), name="task_waiting"),
             models.Index(fields=["due_at", "id"], name="task_due"),
             models.Index(fields=["agent", "thread_key"], name="task_thread"),
         ]
@@ -228,6 +231,7 @@ class Decision(models.Model):
     edits = OpaqueTextField(null=True)  # exact JSON text of the full replacement; null: not edited
     input = OpaqueTextField(null=True)  # exact JSON text of what a person filled in
     comment = OpaqueTextField(default="")
+    reason_code = models.CharField(max_length=40, blank=True, default="")  # one of the queue's (`approvals.reasons`)
     shown_digest = models.CharField(max_length=64)  # of the exhibit it was made on
     idempotency_key = models.CharField(max_length=200, blank=True, default="")
     at = models.DateTimeField()
