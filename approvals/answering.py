@@ -6,14 +6,13 @@ from dataclasses import asdict, dataclass, replace
 
 from django.utils.translation import gettext as _
 
-from approvals import jsontext
+from approvals import jsontext, reasons
 from approvals.exhibits import Content
 from approvals.kit import Unanswerable, VerdictKit
+from approvals.models import Queue
 from approvals.models.cases import Verdict
 from approvals.refusals import Invalid
 from approvals.schemas import Problem
-
-COMMENT_LIMIT = 10_000  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +23,7 @@ class Given:
     edits: str | None = None
     input: str | None = None
     comment: str = ""
+    reason_code: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +33,19 @@ class Answer(Given):
     answer: str | None
 
 
-def prepare(given: Given, *, kit: VerdictKit, exhibit: Content, reason_required: bool) -> Answer:
+def prepare(given: Given, *, kit: VerdictKit, exhibit: Content, queue: Queue) -> Answer:
     """Check everything against the kit and build the answer. Raises Invalid with pointers into what was sent."""
     problems = [*_unreadable("edits", given.edits), *_unreadable("input", given.input)]
-    problems += _about_comment(given.comment, reason_required)
+    problems += reasons.problems(queue, code=given.reason_code, comment=given.comment)
     if given.verdict not in Verdict.values:
         problems.append(Problem("/verdict", _("The verdict is one of: %s.") % ", ".join(Verdict.values)))
     if problems:
         raise Invalid(problems)
     meant = _as_meant(given, kit, exhibit.proposal)
+    said = {**asdict(meant), "comment": reasons.told(queue, meant.reason_code, meant.comment)}
+    del said["reason_code"]
     try:
-        answer = kit.answer(**asdict(meant), proposal=exhibit.proposal, parameters=exhibit.parameters)
+        answer = kit.answer(**said, proposal=exhibit.proposal, parameters=exhibit.parameters)
     except Unanswerable as unanswerable:
         raise Invalid(unanswerable.problems) from None
     return Answer(**asdict(meant), answer=answer)
@@ -59,21 +61,13 @@ def _unreadable(name: str, text: str | None) -> list[Problem]:
     return []
 
 
-def _about_comment(comment: str, required: bool) -> list[Problem]:
-    if required and not comment.strip():
-        return [Problem("/comment", _("In this queue every decision needs a reason."))]
-    if len(comment) > COMMENT_LIMIT:
-        return [Problem("/comment", _("A comment has at most %d characters.") % COMMENT_LIMIT)]
-    return []
-
-
 def _as_meant(given: Given, kit: VerdictKit, proposal: str | None) -> Given:
     """In its plainest form: a whole answer that is a yes is a yes; edits that change nothing are none."""
     if given.verdict == Verdict.ANSWERED and given.input is not None:
         meaning = kit.meaning(given.input, proposal=proposal)
         if meaning:
             comment = meaning.comment or given.comment
-            given = Given(verdict=meaning.verdict, edits=meaning.edits, comment=comment)
+            given = replace(given, verdict=meaning.verdict, edits=meaning.edits, input=None, comment=comment)
     if given.edits is not None and proposal is not None and jsontext.same(given.edits, proposal):
         given = replace(given, edits=None)
     return given

@@ -44,6 +44,7 @@ def decide(
     edits: str | None = None,
     input: str | None = None,
     comment: str = "",
+    reason_code: str = "",
     shown_digest: str,
     idempotency_key: str = "",
     by_kind: str = Decision.ByKind.PERSON,
@@ -56,7 +57,7 @@ def decide(
     """
     case, task = locking.locked(task)
     by = locking.locked_person(by)
-    given = Given(verdict=verdict, edits=edits, input=input, comment=comment)
+    given = Given(verdict=verdict, edits=edits, input=input, comment=comment, reason_code=reason_code)
     if idempotency_key and (stored := _stored(task, by, idempotency_key)):
         return _same_again(stored, given, shown_digest)
     _may(by, task, given.verdict)
@@ -139,7 +140,7 @@ def _prepared(task: Task, given: Given, shown_digest: str) -> Answer:
         given,
         kit=VerdictKit.from_json(task.kit),
         exhibit=exhibits.load(shown.body),
-        reason_required=task.queue.reason_required,
+        queue=task.queue,
     )
 
 
@@ -151,7 +152,7 @@ def _same_again(stored: Decision, given: Given, shown_digest: str) -> Decision:
     """The decision of the first time. Raises Invalid `idempotency_mismatch` when the key came with something else."""
     if stored.shown_digest == shown_digest:
         again = _prepared(stored.task, given, shown_digest)
-        names = ("verdict", "answer", "edits", "input", "comment")
+        names = ("verdict", "answer", "edits", "input", "comment", "reason_code")
         if all(getattr(again, name) == getattr(stored, name) for name in names):
             return stored
     problem = Problem("", _("This Idempotency-Key was used for another decision."))
@@ -216,7 +217,11 @@ def _record_decided(decision: Decision, now: datetime) -> None:
 
 
 def facts(decision: Decision) -> dict[str, Any]:
-    """What the trail keeps of a decision, and what `verification` compares with its row."""
+    """What the trail keeps of a decision, and what `verification` compares with its row.
+
+    A reason code is there only where one was given: entries from before there were any stay true.
+    """
+    code = {"reasonCode": decision.reason_code} if decision.reason_code else {}
     return {
         "decision": decision.pk,
         "verdict": decision.verdict,
@@ -226,6 +231,7 @@ def facts(decision: Decision) -> dict[str, Any]:
         "edits": decision.edits,
         "input": decision.input,
         "comment": decision.comment,
+        **code,
         "shownDigest": decision.shown_digest,
     }
 

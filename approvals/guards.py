@@ -120,8 +120,8 @@ EXHIBIT = Guard(
 DECISION = Guard(
     table="approvals_decision",
     fixed=[
-        "id", "task_id", "by_id", "by_kind", "verdict", "answer", "edits", "input", "comment", "shown_digest",
-        "idempotency_key", "at",
+        "id", "task_id", "by_id", "by_kind", "verdict", "answer", "edits", "input", "comment", "reason_code",
+        "shown_digest", "idempotency_key", "at",
     ],
     once=["recalled_at", "voided_at"],
     message="a decision never changes; it can be recalled or voided once",

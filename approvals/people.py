@@ -15,15 +15,32 @@ from approvals.models.people import Role
 
 
 @transaction.atomic
-def set_queue(name: str, *, risk: str | None = None, by: User | None = None, now: datetime) -> Queue:
-    """Create a queue or change its risk; None leaves the risk as it is."""
+def set_queue(
+    name: str, *, risk: str | None = None, reason_required: bool | None = None, reason_length: int | None = None,
+    reason_codes: Sequence[Sequence[str]] | None = None, by: User | None = None, now: datetime,
+) -> Queue:  # fmt: skip
+    """Create a queue or change how it decides; None leaves a thing as it is."""
     queue, created = Queue.objects.select_for_update().get_or_create(name=name)
-    before, queue.risk = queue.risk, risk or queue.risk
-    if created or queue.risk != before:
-        queue.save(update_fields=["risk"])
-        said = f"Queue “{name}” " + ("was made" if created else "was changed") + f": {queue.risk} risk."
-        audit.record("queue.changed", said, actor=by, data={"queue": name, "risk": queue.risk}, now=now)
+    wanted = {
+        "risk": risk, "reason_required": reason_required, "reason_length": reason_length,
+        "reason_codes": None if reason_codes is None else [list(pair) for pair in reason_codes],
+    }  # fmt: skip
+    changed = {key: to for key, to in wanted.items() if to is not None and to != getattr(queue, key)}
+    for key, to in changed.items():
+        setattr(queue, key, to)
+    if created or changed:
+        queue.save(update_fields=list(changed))
+        _record_queue(queue, created, by, now)
     return queue
+
+
+def _record_queue(queue: Queue, created: bool, by: User | None, now: datetime) -> None:
+    said = f"Queue “{queue.name}” " + ("was made" if created else "was changed") + f": {queue.risk} risk."
+    data = {
+        "queue": queue.name, "risk": queue.risk, "reasonRequired": queue.reason_required,
+        "reasonLength": queue.reason_length, "reasonCodes": queue.reason_codes,
+    }  # fmt: skip
+    audit.record("queue.changed", said, actor=by, data=data, now=now)
 
 
 @transaction.atomic

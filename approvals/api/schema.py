@@ -41,6 +41,7 @@ class Decision(Schema):
     edits: JsonValue
     input: JsonValue = None
     comment: str
+    reasonCode: str | None
     at: str
     changedPaths: list[str]
 
@@ -120,6 +121,7 @@ class DecisionIn(Schema):
     edits: dict[str, Any] | None = None
     input: JsonValue = None
     comment: str | None = None
+    reasonCode: str | None = None
     shownDigest: str
 
 

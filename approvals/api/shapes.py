@@ -76,7 +76,8 @@ def decision(found: Decision, proposal: str | None) -> dict[str, Any]:
     }  # fmt: skip
     if found.input is not None:
         said["input"] = value_of(found.input)
-    return {**said, "comment": found.comment, "at": stamp(found.at), "changedPaths": changed_paths(found, proposal)}
+    said |= {"comment": found.comment, "reasonCode": found.reason_code or None}
+    return {**said, "at": stamp(found.at), "changedPaths": changed_paths(found, proposal)}
 
 
 def changed_paths(found: Decision, proposal: str | None) -> list[str]:

@@ -25,7 +25,7 @@ from approvals.schemas import Problem
 
 router = Router(tags=["tasks"])
 STATES = (State.OPEN, State.SETTLED, State.WITHDRAWN, State.QUARANTINED)
-DECISION = ("verdict", "edits", "input", "comment", "shownDigest")
+DECISION = ("verdict", "edits", "input", "comment", "reasonCode", "shownDigest")
 
 
 @router.get("tasks", response={200: schema.Tasks, **schema.READ}, summary="Tasks by deadline, those without one last")
@@ -138,5 +138,5 @@ def read_decision(body: bodies.Body) -> dict[str, Any]:
         given = None  # null is an answer only where the input is the answer
     return {
         "verdict": verdict, "edits": None if edits == "null" else edits, "input": given,
-        "comment": body.string("comment", ""), "shown_digest": body.string("shownDigest"),
+        "comment": body.string("comment", ""), "reason_code": body.string("reasonCode", ""), "shown_digest": body.string("shownDigest"),
     }  # fmt: skip

@@ -29,6 +29,13 @@ class User(AbstractUser):
 
     pseudonym = models.CharField(max_length=32, unique=True, default=new_pseudonym, editable=False)
     is_service = models.BooleanField(default=False)
+    # How the desk is set up for this person, on whatever device they sign in.
+    language = models.CharField(max_length=8, blank=True, default="")  # "": as the browser asks
+    time_zone = models.CharField(max_length=64, default="UTC")
+    keys_on = models.BooleanField(default=True)
+    keys = models.JSONField(default=dict, blank=True)  # action → key, where it is not ours
+    wants_notices = models.BooleanField(default=False)  # of the browser, for what is urgent
+    unread_mentions = models.PositiveIntegerField(default=0)  # a count beside `Mention`, so that no page has to count
 
     @property
     def display_name(self) -> str:
@@ -62,6 +69,8 @@ class Queue(models.Model):
     name = models.CharField(max_length=100, unique=True)
     risk = models.CharField(max_length=6, choices=Risk.choices, default=Risk.MEDIUM)
     reason_required = models.BooleanField(default=False, help_text=_("Every decision here needs a comment."))
+    reason_length = models.PositiveSmallIntegerField(default=1)  # characters that a required comment has at least
+    reason_codes = models.JSONField(default=list, blank=True)  # [[code, words], …]; none: those of `approvals.reasons`
     members = models.ManyToManyField(User, related_name="queues", blank=True)
 
     def __str__(self) -> str:

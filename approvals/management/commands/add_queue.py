@@ -2,21 +2,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from approvals import people
+from approvals import people, reasons
 from approvals.models import Queue
 
 
 class Command(BaseCommand):
-    help = "Makes a queue; again with the same name: changes its risk."
+    help = "Makes a queue; again with the same name: changes how it decides."
     requires_system_checks = ()  # they load every page and the API; the servers run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--risk", choices=Queue.Risk.values)
+        parser.add_argument("--reason-required", choices=["yes", "no"], help="every decision needs a comment")
+        parser.add_argument("--reason-length", type=int, metavar="N", help="of at least N characters")
+        parser.add_argument("--reason", action="append", metavar="CODE=WORDS", help="what can be picked; replaces all")
 
     def handle(self, *, name: str, risk: str | None, **options: Any) -> None:
-        queue = people.set_queue(name, risk=risk, now=timezone.now())
+        required, length, codes = options["reason_required"], options["reason_length"], options["reason"]
+        if length is not None and not 1 <= length <= 1000:
+            raise CommandError("--reason-length is 1 to 1000")
+        try:
+            read = None if codes is None else reasons.read_codes(codes)
+        except ValueError as problem:
+            raise CommandError(f"--reason {problem}") from None
+        queue = people.set_queue(
+            name, risk=risk, reason_required=None if required is None else required == "yes", reason_length=length,
+            reason_codes=read, now=timezone.now(),
+        )  # fmt: skip
         self.stdout.write(f"queue {queue.name}: {queue.risk} risk")
