@@ -127,3 +127,13 @@ DECISION = Guard(
     message="a decision never changes; it can be recalled or voided once",
 )  # fmt: skip
 GUARDS = (TRAIL, LOG, EXHIBIT, DECISION)
+KEY = Guard(
+    table="approvals_publickey",
+    fixed=["id", "kid", "purpose", "raw", "published_at"],
+    once=["revoked_at"],
+    message="a public key is kept for ever",
+)
+CHECKPOINT = Guard(
+    table="approvals_checkpoint", fixed=["size", "root", "note", "made_at"], message="a checkpoint never changes"
+)
+LATER = (KEY, CHECKPOINT)  # of tables that came after the first migrations

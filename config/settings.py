@@ -176,6 +176,7 @@ except allowlist.BadEntry as problem:
 # Promises about time (`docs/settings.md`).
 UNDO_SECONDS = environment.seconds("UNDO_SECONDS", 10, least=0)
 EXPIRY_MARGIN_SECONDS = environment.seconds("EXPIRY_MARGIN_SECONDS", 5, least=0)
+KEY_LEAD_SECONDS = environment.seconds("KEY_LEAD_SECONDS", 86_400, least=0, most=30 * 86_400)
 LEASE_SECONDS = environment.seconds("LEASE_SECONDS", 30)
 BACKOFF_SECONDS = environment.seconds("BACKOFF_SECONDS", 2)
 CONNECT_SECONDS = environment.seconds("CONNECT_SECONDS", 10)

@@ -26,6 +26,14 @@ class ReplayClass(models.TextChoices):
     GUARDED = "guarded", _("guarded")  # behind our resume guard
 
 
+class Receipts(models.TextChoices):
+    """Does the signed statement go along in `resume[].metadata`, and under which name of the one algorithm?"""
+
+    OFF = "", _("off")  # older servers refuse members that they do not know
+    ED25519 = "Ed25519", "Ed25519"  # RFC 9864
+    EDDSA = "EdDSA", "EdDSA"  # for libraries that know only the older name
+
+
 class Agent(models.Model):
     """An AG-UI endpoint with its credentials and what we know of its ways."""
 
@@ -44,6 +52,7 @@ class Agent(models.Model):
     replay_server = models.CharField(max_length=200, null=True, blank=True)  # `Server` of the proof; null: unheard
     replay_lapsed_at = models.DateTimeField(null=True, blank=True)  # another server answered since (`standing`)
     pre_1_0 = models.BooleanField(default=False)  # an older server: `protocolVersion` is not sent
+    receipts = models.CharField(max_length=8, choices=Receipts.choices, blank=True, default="")
     busy_is_not_taken = models.BooleanField(default=False)  # 503 with Retry-After means nothing was taken
     enabled = models.BooleanField(default=True)
     host_token = models.CharField(max_length=64, blank=True, default="")  # SHA-256 hex; push and pull
