@@ -4,7 +4,6 @@ from approvals.models.answers import StoredAnswer
 from approvals.models.cases import Case, Decision, Exhibit, State, Task, Verdict
 from approvals.models.desk import Draft, Mention, Note, Reading
 from approvals.models.looking import FirstView, SavedView, SetAside
-from approvals.models.desk import Draft, Mention, Note, Reading
 from approvals.models.people import ApiToken, Queue, User
 from approvals.models.signing import Checkpoint, PublicKey
 from approvals.models.trail import AuditEntry, AuditLog
@@ -17,16 +16,12 @@ __all__ = [
     "Checkpoint",
     "Decision",
     "Draft",
-    "Draft",
     "Exhibit",
-    "Mention",
-    "Note",
     "FirstView",
     "Mention",
     "Note",
     "PublicKey",
     "Queue",
-    "Reading",
     "Reading",
     "SavedView",
     "SetAside",
