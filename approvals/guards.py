@@ -19,6 +19,7 @@ class Guard:
     fixed: Sequence[str]  # columns that never change
     once: Sequence[str] = ()  # NULL until written, then fixed
     erasable: Sequence[Sequence[str]] = ()  # columns that may become NULL, all of a group at once
+    emptied: Sequence[Sequence[str]] = ()  # the same for columns that are never NULL: they may become empty
     ends: tuple[str, Sequence[str]] | None = None  # a column and the values that it never leaves
     message: str = field(default="this row never changes")
 
@@ -33,6 +34,11 @@ class Guard:
         for group in self.erasable:
             unchanged = " AND ".join(f'NEW."{name}" {same} OLD."{name}"' for name in group)
             erased = " AND ".join(f'NEW."{name}" IS NULL' for name in group)
+            kept.append(f"(({unchanged}) OR ({erased}))")
+        for group in self.emptied:
+            unchanged = " AND ".join(f'NEW."{name}" {same} OLD."{name}"' for name in group)
+            # A condition that is NULL would let everything pass.
+            erased = " AND ".join(f'coalesce(length(NEW."{name}"), 1) = 0' for name in group)
             kept.append(f"(({unchanged}) OR ({erased}))")
         if self.ends:
             column, values = self.ends
@@ -114,16 +120,18 @@ TRAIL = Guard(
 LOG = Guard(table="approvals_auditlog", fixed=["id", "origin"], message="the log keeps its name")
 EXHIBIT = Guard(
     table="approvals_exhibit",
-    fixed=["id", "task_id", "version", "body", "digest", "frozen_at"],
+    fixed=["id", "task_id", "version", "digest", "frozen_at"],
+    emptied=[["body"]],
     message="what was shown never changes",
 )
 DECISION = Guard(
     table="approvals_decision",
     fixed=[
-        "id", "task_id", "by_id", "by_kind", "verdict", "answer", "edits", "input", "comment", "reason_code",
-        "shown_digest", "idempotency_key", "at",
+        "id", "task_id", "by_id", "by_kind", "verdict", "reason_code", "shown_digest", "idempotency_key", "at",
     ],
     once=["recalled_at", "voided_at"],
+    erasable=[["answer", "edits", "input"]],
+    emptied=[["comment"]],
     message="a decision never changes; it can be recalled or voided once",
 )  # fmt: skip
 GUARDS = (TRAIL, LOG, EXHIBIT, DECISION)
@@ -137,3 +145,37 @@ CHECKPOINT = Guard(
     table="approvals_checkpoint", fixed=["size", "root", "note", "made_at"], message="a checkpoint never changes"
 )
 LATER = (KEY, CHECKPOINT)  # of tables that came after the first migrations
+FINDING = Guard(
+    table="approvals_finding",
+    fixed=["id", "case_id", "seq", "by_id", "at"],
+    once=["closed_by_id", "closed_at", "reason"],
+    emptied=[["text"]],
+    message="a finding never changes; it is closed once",
+)
+SAMPLE = Guard(
+    table="approvals_sample",
+    fixed=["id", "seed", "words", "size", "each", "population", "drawn", "by_id", "at"],
+    message="a sample stays as it was drawn",
+)
+SIGHTING = Guard(
+    table="approvals_sighting", fixed=["id", "person_id", "task_id", "digest", "at"], message="what was seen was seen"
+)
+RULE = Guard(
+    table="approvals_retentionrule",
+    fixed=["id", "queue_id", "agent", "days", "basis", "asked_by_id", "asked_at"],
+    once=["agreed_by_id", "agreed_at", "ended_by_id", "ended_at"],
+    message="a rule of retention is agreed to and ended, never changed",
+)
+HOLD = Guard(
+    table="approvals_hold",
+    fixed=["id", "case_id", "queue_id", "agent", "reason", "by_id", "at"],
+    once=["lifted_by_id", "lifted_at", "lifted_because"],
+    message="a hold is lifted, never changed",
+)
+ERASURE = Guard(
+    table="approvals_erasure",
+    fixed=["id", "case_id", "rule_id", "reason", "basis", "asked_by_id", "asked_at"],
+    once=["done_by_id", "done_at", "refused_by_id", "refused_at", "refused_because"],
+    message="an erasure is done or refused, never changed",
+)
+BESIDE = (FINDING, SAMPLE, SIGHTING, RULE, HOLD, ERASURE)  # of what stands beside the trail

@@ -1,6 +1,15 @@
 """What is stored about people, cases, decisions and the trail."""
 
 from approvals.models.answers import StoredAnswer
+from approvals.models.auditing import (
+    Erasure,
+    Finding,
+    Hold,
+    RetentionRule,
+    Sample,
+    SavedQuestion,
+    Sighting,
+)
 from approvals.models.cases import Case, Decision, Exhibit, State, Task, Verdict
 from approvals.models.desk import Draft, Mention, Note, Reading
 from approvals.models.looking import FirstView, SavedView, SetAside
@@ -16,15 +25,22 @@ __all__ = [
     "Checkpoint",
     "Decision",
     "Draft",
+    "Erasure",
     "Exhibit",
+    "Finding",
     "FirstView",
+    "Hold",
     "Mention",
     "Note",
     "PublicKey",
     "Queue",
     "Reading",
+    "RetentionRule",
+    "Sample",
+    "SavedQuestion",
     "SavedView",
     "SetAside",
+    "Sighting",
     "State",
     "StoredAnswer",
     "Task",

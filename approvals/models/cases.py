@@ -241,6 +241,7 @@ class Decision(models.Model):
     objects = DecisionQuerySet.as_manager()
 
     class Meta:
+        indexes = [models.Index(fields=["at"], name="decision_at")]
         constraints = [
             models.UniqueConstraint(
                 fields=["task"], condition=Q(recalled_at__isnull=True, voided_at__isnull=True), name="one_live_decision"
