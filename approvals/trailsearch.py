@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case as Choice
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value, When
 
 from approvals import audit, permissions, trailindex
-from approvals.models import AuditEntry, Task, User
+from approvals.models import AuditEntry, Decision, Task, User
+
+READS = ("audit.searched", "case.shown", "case.viewed")  # what people looked at, and not what anybody did
+ANY, OPEN, YES, NO = "any", "open", "yes", "no"
 
 
 def visible(user: User) -> QuerySet[AuditEntry]:
@@ -32,15 +36,53 @@ def visible(user: User) -> QuerySet[AuditEntry]:
 
 def filtered(
     entries: QuerySet[AuditEntry], *, actor: str = "", verb: str = "", agent: str = "", thread: str = "",
-    since: datetime | None = None, until: datetime | None = None, q: str = "",
+    since: datetime | None = None, until: datetime | None = None, q: str = "", case: str = "", tool: str = "",
+    queue: str = "", verdict: str = "", edited: str = "", incident: str = "", reads: str = YES,
 ) -> QuerySet[AuditEntry]:  # fmt: skip
-    """Exactly these; `until` is not included. `q`: all of its words stand in the sentence, the names or the codes."""
+    """Exactly these; `until` is not included. `q`: all of its words stand in the sentence, the names or the codes.
+
+    `verdict` and `edited` (yes, no) leave the entries that say decided; `incident` (any, open) those of such cases.
+    """
     wanted = {
         "actor__username": actor, "verb": verb, "agent": agent, "at__gte": since, "at__lt": until,
-        "thread_key": thread and hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest(),
+        "thread_key": thread and key_of(thread), "case__code": case.upper(),
     }  # fmt: skip
     entries = entries.filter(**{name: value for name, value in wanted.items() if value})
+    if tool or queue:
+        entries = entries.filter(task__in=tasks(tool=tool, queue=queue).values("pk"))
+    if verdict or edited:
+        said = decisions(verdict=verdict, edited=edited).filter(task=OuterRef("task"), at=OuterRef("at"))
+        entries = entries.filter(Exists(said), verb="task.decided")
+    if incident:
+        entries = entries.filter(case__in=with_incident(incident))
+    if reads == NO and verb not in READS:
+        entries = entries.exclude(verb__in=READS)
     words = audit.cleaned(q).split()
     for word in words:
         entries = entries.filter(search_text__contains=word)
     return trailindex.narrowed(entries, words)
+
+
+def tasks(*, tool: str = "", queue: str = "") -> QuerySet[Task]:
+    wanted = {"tool": tool, "queue__name": queue}
+    return Task.objects.filter(**{name: value for name, value in wanted.items() if value})
+
+
+def decisions(*, verdict: str = "", edited: str = "") -> QuerySet[Decision]:
+    """Those of this verdict, with edits or without; recalled and voided ones too."""
+    found = Decision.objects.filter(verdict=verdict) if verdict else Decision.objects.all()
+    return found.filter(edits__isnull=edited == NO) if edited else found
+
+
+def with_incident(which: str) -> QuerySet[AuditEntry, int | None]:
+    """Ids of the cases on which the trail tells of an incident; `open`: of one that nobody closed."""
+    told = AuditEntry.objects.filter(verb__in=["incident.opened", "incident.closed"], case__isnull=False)
+    if which != OPEN:
+        return told.filter(verb="incident.opened").values_list("case", flat=True).distinct()
+    balance = Sum(Choice(When(verb="incident.opened", then=Value(1)), default=Value(-1)))
+    return told.values("case").annotate(left=balance).filter(left__gt=0).values_list("case", flat=True)
+
+
+def key_of(text: str) -> str:
+    """By which an id of any length is found: its SHA-256 in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

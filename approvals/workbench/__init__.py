@@ -1,0 +1,1 @@
+"""The auditor's workbench: questions to the record, counts, samples, findings. It writes only beside the trail."""
