@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from agentbridge import wording
 from agentbridge.models import Agent
-from agentbridge.models.agents import ReplayClass
+from agentbridge.models.agents import Receipts, ReplayClass
 from agentbridge.net import egress
 from agentbridge.registering import BadAgent, Wanted
 from agentbridge.wire import reading
@@ -35,6 +35,7 @@ class AgentForm(forms.Form):
     tolerances = forms.MultipleChoiceField(choices=[(name, name) for name in reading.TOLERANCES], required=False)
     pre_1_0 = forms.BooleanField(required=False)
     busy_is_not_taken = forms.BooleanField(required=False)
+    receipts = forms.ChoiceField(choices=Receipts.choices, required=False)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, agent: Agent | None = None) -> None:
         super().__init__(data, initial=initial(agent) if agent else {"dialect": "auto", "replay": ReplayClass.UNKNOWN})
@@ -81,7 +82,7 @@ class AgentForm(forms.Form):
         headers = given["headers"] or ([] if given["drop_headers"] else None)
         names = (
             "name", "url", "capabilities_url", "queue", "routes", "dialect", "replay", "reason", "tolerances",
-            "pre_1_0", "busy_is_not_taken",
+            "pre_1_0", "busy_is_not_taken", "receipts",
         )  # fmt: skip
         slug = self.agent.slug if self.agent else given["slug"]
         return Wanted(slug=slug, headers=headers, **{name: given[name] for name in names})
@@ -91,7 +92,7 @@ class AgentForm(forms.Form):
 
 
 def initial(agent: Agent) -> dict[str, object]:
-    same = ("name", "url", "capabilities_url", "dialect", "tolerances", "pre_1_0", "busy_is_not_taken")
+    same = ("name", "url", "capabilities_url", "dialect", "tolerances", "pre_1_0", "busy_is_not_taken", "receipts")
     return {
         **{name: getattr(agent, name) for name in same},
         "queue": agent.queue.name,

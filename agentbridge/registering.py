@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from agentbridge import dialects, tending, trail
 from agentbridge.delivery import standing
 from agentbridge.models import Agent
-from agentbridge.models.agents import ReplayClass
+from agentbridge.models.agents import Receipts, ReplayClass
 from agentbridge.net import client, egress
 from agentbridge.tending import Tokens
 from agentbridge.wire import reading
@@ -50,6 +50,7 @@ class Wanted:
     tolerances: Sequence[str] | None = None
     pre_1_0: bool | None = None
     busy_is_not_taken: bool | None = None
+    receipts: str | None = None
     capabilities_url: str | None = None
 
 
@@ -92,6 +93,7 @@ def check(wanted: Wanted) -> None:
     _allowed("headers", client.check_headers, wanted.headers)
     known = {
         "dialect": (wanted.dialect, (dialects.AUTO, *dialects.NAMES)), "replay": (wanted.replay, ReplayClass.values),
+        "receipts": (wanted.receipts, Receipts.values),
         **{f"tolerances {name}": (name, reading.TOLERANCES) for name in wanted.tolerances or ()},
     }  # fmt: skip
     for field, (value, values) in known.items():
@@ -172,6 +174,7 @@ def _columns(agent: Agent, wanted: Wanted) -> dict[str, Any]:
         "headers": headers, "dialect": wanted.dialect, "replay_class": wanted.replay,
         "tolerances": None if wanted.tolerances is None else list(wanted.tolerances), "pre_1_0": wanted.pre_1_0,
         "busy_is_not_taken": wanted.busy_is_not_taken, "capabilities_url": wanted.capabilities_url,
+        "receipts": wanted.receipts,
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from agentbridge.api.mount import api
-from agentbridge.views import agents, cases, deliveries, health, incidents, runs, tending, ways
+from agentbridge.views import agents, cases, deliveries, discovery, health, incidents, runs, tending, ways
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api.urls),
@@ -30,6 +30,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("agui/<slug:slug>/push", ways.push, name="push"),
     path("agui/<slug:slug>/resumes", ways.resumes, name="resumes"),
     path("agui/<slug:slug>/threads/<opaque:thread_id>/events", ways.thread_events, name="thread-events"),
+    path(".well-known/countersign", discovery.about, name="about"),
+    path(".well-known/jwks.json", discovery.jwks, name="jwks"),
+    path(".well-known/jwks-archive.json", discovery.archive, name="jwks-archive"),
+    path(".well-known/checkpoint", discovery.checkpoint, name="checkpoint"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics, name="metrics"),

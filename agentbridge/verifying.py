@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from agentbridge import guards
+from agentbridge import guards, trail
+from agentbridge.delivery import receipts
 from agentbridge.models import Resume, Run
 from approvals import jsontext
 from approvals.guards import missing
@@ -28,12 +29,15 @@ def checks() -> Iterator[Finding]:
 def _sealed() -> Iterator[Finding]:
     """Each sealed set has its entry and each entry its set, both with the digest of the bytes as they are."""
     until = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-    rows: set[Sealed] = set()
+    keys = receipts.every_key()
+    signed: dict[Sealed, str] = {}
     for resume in Resume.objects.select_related("case").order_by("pk").iterator(chunk_size=500):
         digest = hashlib.sha256(resume.sealed).hexdigest()
         if digest != resume.sha256:
             yield Finding("tampered", f"The sealed answers of {resume.case.code} were changed.")
-        rows.add((resume.case.code, resume.n, resume.sha256))
+        for problem in receipts.problems(resume, keys) if resume.signature else ():
+            yield Finding("tampered", f"The signature of the answers of {resume.case.code} is not ours. {problem}")
+        signed[resume.case.code, resume.n, resume.sha256] = trail.sha256(resume.signature.encode())
     told: set[Sealed] = set()
     erased: set[str] = set()
     entries = AuditEntry.objects.filter(verb="resume.sealed").order_by("seq").values_list("seq", "case__code", "data")
@@ -42,10 +46,13 @@ def _sealed() -> Iterator[Finding]:
             erased.add(code)
             continue
         data = jsontext.loads(text)
-        told.add((code, int(data["n"]), data["sha256"]))
-        if (code, int(data["n"]), data["sha256"]) not in rows and seq <= until:
+        place = (code, int(data["n"]), data["sha256"])
+        told.add(place)
+        if place not in signed and seq <= until:
             yield Finding("tampered", f"The answers that entry {seq} sealed are gone or others.", seq)
-    for code, _n, _digest in sorted(rows - told):
+        elif "signature" in data and signed.get(place, data["signature"]) != data["signature"]:
+            yield Finding("tampered", f"The signature that entry {seq} tells of is gone or another.", seq)
+    for code, _n, _digest in sorted(signed.keys() - told):
         if code not in erased:
             yield Finding("tampered", f"Answers of {code} are sealed, and no entry tells of it.")
 

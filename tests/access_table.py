@@ -74,6 +74,10 @@ PAGES = {
     "GET cases/<slug:code>/runs/": PAGE_SEES,
     "POST incidents/<int:number>/close/": "302 403 404 303 403 403",
     "GET deliveries/": SIGNED_IN,
+    "GET .well-known/countersign": EVERYBODY,
+    "GET .well-known/jwks.json": EVERYBODY,
+    "GET .well-known/jwks-archive.json": EVERYBODY,
+    "GET .well-known/checkpoint": CLOSED,  # until there is one
     "GET healthz": EVERYBODY,
     "GET readyz": EVERYBODY,
     "POST i18n/setlang/": "302 302 302 302 302 302",

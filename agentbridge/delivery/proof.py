@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentbridge import dialects, trail, translation
+from agentbridge.delivery import receipts
 from agentbridge.delivery.outgoing import Outgoing
 from agentbridge.models import Interrupt, Resume, Run
 from agentbridge.wire.toolcalls import answered_calls, calls_in, same_arguments
@@ -64,7 +65,7 @@ def _sealed_is_what_was_decided(resume: Resume) -> Iterator[str]:
     if trail.sha256(resume.sealed) != resume.sha256:
         yield "The sealed answers are not the bytes that were sealed."
     sending = translation.sending_of(resume.case, resume.interrupted_run, closing_at=resume.closing_at)
-    if b"".join(sending.sealed) != resume.sealed:
+    if b"".join(receipts.along(sending, resume.signature)) != resume.sealed:
         yield "The sealed answers are not the recorded decisions."
 
 

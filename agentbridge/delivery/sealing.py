@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from agentbridge import trail, translation
-from agentbridge.delivery import crash
+from agentbridge.delivery import crash, receipts
 from agentbridge.models import Interrupt, Resume, Run
 from approvals import reviewing
 from approvals.models import Case, User
@@ -46,7 +46,9 @@ def interrupted_run(case: Case) -> Run | None:
 def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None) -> Resume:
     """Seal the answers as their bytes; the caller's transaction has taken the case. Never called twice for one n."""
     sending = translation.sending_of(case, run, closing_at=now if n > 1 else None)
-    entries, props, messages = sending.sealed
+    answers = translation.answered(case, closing_at=now if n > 1 else None)
+    signed = receipts.sign(case, run, answers, n=n, now=now, by=by)
+    entries, props, messages = receipts.along(sending, signed)
     thread = run.thread
     resume = Resume.objects.create(
         case=case,
@@ -59,10 +61,10 @@ def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None
         forwarded_props=props,
         messages=messages,
         sha256=trail.sha256(entries + props + messages),
+        signature=signed,
         sealed_at=now,
         changed_at=now,
     )
-    answers = translation.answered(case, closing_at=resume.closing_at)
     trail.of_resume(
         "resume.sealed",
         f"The answers were sealed: {len(answers)} in one resume.",
@@ -72,6 +74,7 @@ def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None
         data={
             "sha256": resume.sha256,
             "n": n,
+            "signature": trail.sha256(signed.encode()),
             "entries": [{"interruptId": answer.interrupt_id, "verdict": answer.verdict} for answer in answers],
             "toolCallIds": sorted(translation.gated_calls(case)),
             "dialect": run.dialect,

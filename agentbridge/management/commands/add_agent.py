@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agentbridge import dialects, registering
 from agentbridge.models import Agent
-from agentbridge.models.agents import ReplayClass
+from agentbridge.models.agents import Receipts, ReplayClass
 
 
 class Command(BaseCommand):
@@ -28,6 +28,9 @@ class Command(BaseCommand):
         parser.add_argument("--header", action="append", metavar="'K: V'", help="sent with every request, never shown")
         parser.add_argument("--dialect", choices=[dialects.AUTO, *dialects.NAMES])
         parser.add_argument("--replay", choices=ReplayClass.values, help="may the same answers be sent again?")
+        parser.add_argument(
+            "--receipts", choices=["off", *filter(None, Receipts.values)], help="do signed decisions go along?"
+        )
         parser.add_argument("--new-token", action="store_true", help="replace the host's and the caller's token")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,6 +39,7 @@ class Command(BaseCommand):
             routes=None if options["route"] is None else dict(pair(text, "=", "--route") for text in options["route"]),
             headers=None if options["header"] is None else [pair(text, ":", "--header") for text in options["header"]],
             dialect=options["dialect"], replay=options["replay"],
+            receipts="" if options["receipts"] == "off" else options["receipts"],
         )  # fmt: skip
         had_headers = Agent.objects.filter(slug=wanted.slug).exclude(headers="").exists()
         try:
