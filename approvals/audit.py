@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import QuerySet, Subquery
 
-from approvals import acting, chain, jsontext
+from approvals import acting, bell, chain, jsontext
 from approvals.models import AuditEntry, AuditLog, Case, Task, User
 
 CHAIN_LOCK = 0x636F756E746572  # any number, the same in every process
@@ -48,17 +48,22 @@ register(
     "case.recalled",
     "task.opened",
     "task.claimed",
+    "task.taken_over",
     "task.released",
+    "task.set_aside",
+    "task.picked_up",
     "task.decided",
     "task.voided",
     "task.flagged",
     "task.result",
     "task.concluded",
+    "note.added",
     "exhibit.changed",
     "login.ok",
     "login.failed",
     "user.changed",
     "queue.changed",
+    "view.changed",
     "token.made",
     "export.made",
 )
@@ -126,10 +131,13 @@ def trail_of(case: Case) -> QuerySet[AuditEntry]:
 
 
 def lock() -> None:
-    """Take the end of the chain, to the end of the transaction. On SQLite the write lock is that already."""
+    """Take the end of the chain, to the end of the transaction. On SQLite the write lock is that already.
+
+    The commit will ring the `bell`: in the same statement, so that it costs no way to the database of its own.
+    """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CHAIN_LOCK])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s), pg_notify(%s, '')", [CHAIN_LOCK, bell.CHANNEL])
 
 
 def _append(members: dict[str, Any], **columns: Any) -> AuditEntry:

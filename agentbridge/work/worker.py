@@ -1,7 +1,7 @@
 """The worker: seals what is due, claims what can be sent, reads every answer to its end, and keeps its leases alive.
 
 Any number of workers may run: every claim is a conditional update. The poll is the truth; the head of the trail, which
-every deed moves, is the hint that makes it quick.
+every deed moves, is the hint that makes it quick, and the bell says when to look at it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from agentbridge.work import sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
 from approvals import clock
+from approvals.bell import Bell
 from approvals.models import AuditEntry
 
 log = structlog.get_logger(__name__)
 
-HINT_SECONDS = 0.05  # between two looks at the head of the trail
 POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
@@ -46,8 +46,9 @@ class Worker:
         self.breakers = Breakers()
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}
         self.stopping = asyncio.Event()
-        self.woken = asyncio.Event()
+        self.bell = Bell()
         self._swept = 0.0
+        self._ended_one = False  # since the last look
         self._head = -1
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -57,12 +58,8 @@ class Worker:
         heart = asyncio.create_task(self._keep_leases())
         log.info("bridge.started", worker=self.owner)
         try:
-            while not self.stopping.is_set():
-                busy = await self._look()
-                if once and not busy and not self.deliveries:
-                    break
-                if not busy:
-                    await self._nap()
+            async with self.bell:
+                await self._work(once=once)
             await self._drain()
         finally:
             heart.cancel()
@@ -71,10 +68,18 @@ class Worker:
             await self.pulse.close()
             log.info("bridge.stopped", worker=self.owner)
 
+    async def _work(self, *, once: bool) -> None:
+        while not self.stopping.is_set():
+            busy = await self._look()
+            if once and not busy and not self.deliveries:
+                return
+            if not busy:
+                await self._nap()
+
     def stop(self) -> None:
         """Claim nothing more; open streams are read on for a while."""
         self.stopping.set()
-        self.woken.set()
+        self.bell.ring()
 
     def stop_soon(self) -> None:
         """The same, from another thread."""
@@ -119,7 +124,8 @@ class Worker:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         delivery = self.deliveries.pop(task)
-        self.woken.set()
+        self._ended_one = True
+        self.bell.ring()
         breaker = self.breakers.of(delivery.ticket.agent_pk)
         if not task.cancelled() and delivery.reached:
             breaker.answered(timezone.now())
@@ -128,17 +134,13 @@ class Worker:
 
     async def _nap(self) -> None:
         """Until the trail moves, a stream ends, or half a second has passed."""
-        end = monotonic() + POLL_SECONDS
-        while monotonic() < end and not self.woken.is_set():
+        end, head = monotonic() + POLL_SECONDS, self._head
+        while (left := end - monotonic()) > 0 and not self.stopping.is_set():
             head = await self.db(head_of_trail)
-            if head != self._head:
-                self._head = head
+            if head != self._head or self._ended_one:
                 break
-            try:
-                await asyncio.wait_for(self.woken.wait(), HINT_SECONDS)
-            except TimeoutError:
-                continue
-        self.woken.clear()
+            await self.bell.wait(left)
+        self._head, self._ended_one = head, False
 
     async def _keep_leases(self) -> None:
         while True:
