@@ -1,11 +1,11 @@
 """The dictionary: the only file that speaks both vocabularies.
 
-Inwards a pause becomes a case (`new_case`); outwards decisions become answers (`answered`, `sending_of`).
+Inwards a pause becomes a case (`new_case`); outwards decisions become answers (`Decided`, `sending_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -138,45 +138,63 @@ def refs_of(task: Task) -> dict[str, Any]:
     return dict(jsontext.loads(task.refs))
 
 
-def gated_calls(case: Case) -> set[str]:
-    """Ids of the calls that this case is about."""
-    found = (refs_of(task) for task in Task.objects.filter(case=case))
-    return {refs[name] for refs in found for name in ("toolCallId", "gatedCallId") if refs.get(name)}
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a case asks and what is decided on it, read once for all who look at it in one step."""
+
+    tasks: Sequence[Task]  # in interrupt order
+    decisions: Mapping[int, Decision]  # the live one of a task
+    asked: Mapping[int | None, Interrupt]  # of a task
+
+    @classmethod
+    def on(cls, case: Case) -> Decided:
+        live = Decision.objects.filter(task__case=case, recalled_at=None, voided_at=None)
+        return cls(
+            tasks=list(Task.objects.filter(case=case).order_by("position")),
+            decisions={decision.task_id: decision for decision in live},
+            asked={interrupt.task_id: interrupt for interrupt in Interrupt.objects.filter(task__case=case)},
+        )
+
+    def gated_calls(self) -> set[str]:
+        """Ids of the calls that the case is about."""
+        found = (refs_of(task) for task in self.tasks)
+        return {refs[name] for refs in found for name in ("toolCallId", "gatedCallId") if refs.get(name)}
+
+    def answers(self, *, closing_at: datetime | None = None) -> list[Answered]:
+        """The live decisions as answers, in interrupt order, one per distinct id (R-12).
+
+        `closing_at`: an expired case is being closed at that moment; what was not decided, or whose own time had run
+        out by then, is cancelled (R-27, R-29).
+        """
+        found: dict[str, Answered] = {}
+        for task in self.tasks:
+            decision, id_ = self.decisions.get(task.pk), refs_of(task).get("interruptId")
+            if id_ is None or id_ in found:
+                continue
+            if decision is None and closing_at is None:
+                continue
+            late = closing_at is not None and is_late(task, closing_at)
+            kept = decision if not late else None
+            interrupt = self.asked.get(task.pk)
+            found[id_] = Answered(
+                interrupt_id=id_,
+                verdict=kept.verdict if kept else Verdict.CANCELLED,
+                answer=kept.answer if kept else None,
+                legacy=bool(interrupt and interrupt.legacy),
+                raw=interrupt.raw if interrupt else "",
+            )
+        return list(found.values())
 
 
 def answered(case: Case, *, closing_at: datetime | None = None) -> list[Answered]:
-    """The live decisions as answers, in interrupt order, one per distinct id (R-12).
-
-    `closing_at`: an expired case is being closed at that moment; what was not decided, or whose own time had run out
-    by then, is cancelled (R-27, R-29).
-    """
-    found: dict[str, Answered] = {}
-    asked = {i.task_id: i for i in Interrupt.objects.filter(task__case=case)}
-    live = {d.task_id: d for d in Decision.objects.filter(task__case=case, recalled_at=None, voided_at=None)}
-    for task in Task.objects.filter(case=case).order_by("position"):
-        decision, id_ = live.get(task.pk), refs_of(task).get("interruptId")
-        if id_ is None or id_ in found:
-            continue
-        if decision is None and closing_at is None:
-            continue
-        late = closing_at is not None and is_late(task, closing_at)
-        kept = decision if not late else None
-        interrupt = asked.get(task.pk)
-        found[id_] = Answered(
-            interrupt_id=id_,
-            verdict=kept.verdict if kept else Verdict.CANCELLED,
-            answer=kept.answer if kept else None,
-            legacy=bool(interrupt and interrupt.legacy),
-            raw=interrupt.raw if interrupt else "",
-        )
-    return list(found.values())
+    return Decided.on(case).answers(closing_at=closing_at)
 
 
 def is_late(task: Task, at: datetime) -> bool:
     return task.deadline is not None and at >= last_moment(task.deadline)
 
 
-def sending_of(case: Case, run: Run, *, closing_at: datetime | None = None) -> Sending:
-    """What the run's dialect sends for this case: decisions never change once taken, so always the same bytes."""
+def sending_of(run: Run, answers: Sequence[Answered]) -> Sending:
+    """What the run's dialect sends: decisions never change once taken, so always the same bytes."""
     props = jsontext.member(text_of(run.input), "forwardedProps") or "{}"
-    return dialects.get(run.dialect).send(answered(case, closing_at=closing_at), props)
+    return dialects.get(run.dialect).send(answers, props)

@@ -5,32 +5,35 @@ Every check answers with the sentence that blocks the case, or with nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agentbridge import dialects, trail, translation
 from agentbridge.delivery import receipts
 from agentbridge.delivery.outgoing import Outgoing
+from agentbridge.dialects.contract import Answered
 from agentbridge.models import Interrupt, Resume, Run
+from agentbridge.translation import Decided
 from agentbridge.wire.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import exhibits, jsontext
-from approvals.models import AuditEntry, Decision, Task, Verdict
+from approvals.models import AuditEntry, Decision, Verdict
 
 OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
 
 
-def problem(resume: Resume, draft: Outgoing) -> str | None:
+def problem(resume: Resume, draft: Outgoing, decided: Decided) -> str | None:
     """The first reason why this resume must not be sent, as a sentence; None when there is none."""
-    return next(_problems(resume, draft), None)
+    return next(_problems(resume, draft, decided), None)
 
 
-def _problems(resume: Resume, draft: Outgoing) -> Iterator[str]:
+def _problems(resume: Resume, draft: Outgoing, decided: Decided) -> Iterator[str]:
+    answers = decided.answers(closing_at=resume.closing_at)
     yield from _agent_is_the_same(resume)
-    yield from _newest_and_whole(resume)
+    yield from _newest_and_whole(resume, {answer.interrupt_id for answer in answers})
     yield from _nothing_came_between(resume)
-    yield from _sealed_is_what_was_decided(resume)
-    yield from _decisions_were_in_time_and_are_on_the_trail(resume)
-    yield from _history_holds_the_reviewed_calls(resume, draft)
-    yield from _no_frontend_call_is_open(resume, draft)
+    yield from _sealed_is_what_was_decided(resume, answers)
+    yield from _decisions_were_in_time_and_are_on_the_trail(resume, decided)
+    yield from _history_holds_the_reviewed_calls(resume, draft, decided)
+    yield from _no_frontend_call_is_open(draft, decided.gated_calls())
 
 
 def _agent_is_the_same(resume: Resume) -> Iterator[str]:
@@ -38,13 +41,13 @@ def _agent_is_the_same(resume: Resume) -> Iterator[str]:
         yield OTHER_ADDRESS
 
 
-def _newest_and_whole(resume: Resume) -> Iterator[str]:
+def _newest_and_whole(resume: Resume, covered: set[str]) -> Iterator[str]:
     run = resume.interrupted_run
-    newest = Run.objects.filter(thread=resume.thread, interrupts__isnull=False).order_by("-pk").first()
-    if newest is not None and newest.pk != run.pk:
+    paused = Run.objects.filter(thread=resume.thread, interrupts__isnull=False).order_by("-pk")
+    newest = paused.values_list("pk", flat=True).first()
+    if newest is not None and newest != run.pk:
         yield "A later run of this thread paused: only its questions can be answered now."
-    asked = {i.interrupt_id for i in Interrupt.objects.filter(run=run)}
-    covered = {answer.interrupt_id for answer in translation.answered(resume.case, closing_at=resume.closing_at)}
+    asked = set(Interrupt.objects.filter(run=run).values_list("interrupt_id", flat=True))
     if None in asked or asked != covered:
         yield "The answers do not cover every question of the interrupted run."
 
@@ -61,20 +64,21 @@ def _nothing_came_between(resume: Resume) -> Iterator[str]:
         yield "The thread has moved on since these answers were first sent: they would meet another question."
 
 
-def _sealed_is_what_was_decided(resume: Resume) -> Iterator[str]:
+def _sealed_is_what_was_decided(resume: Resume, answers: Sequence[Answered]) -> Iterator[str]:
     if trail.sha256(resume.sealed) != resume.sha256:
         yield "The sealed answers are not the bytes that were sealed."
-    sending = translation.sending_of(resume.case, resume.interrupted_run, closing_at=resume.closing_at)
+    sending = translation.sending_of(resume.interrupted_run, answers)
     if b"".join(receipts.along(sending, resume.signature)) != resume.sealed:
         yield "The sealed answers are not the recorded decisions."
 
 
-def _decisions_were_in_time_and_are_on_the_trail(resume: Resume) -> Iterator[str]:
+def _decisions_were_in_time_and_are_on_the_trail(resume: Resume, decided: Decided) -> Iterator[str]:
     """An entry is written only with the rights of that moment, so its actor and content prove the decider's right."""
     entries = AuditEntry.objects.filter(case=resume.case, verb="task.decided").order_by("seq")
     told = {entry.task_id: entry for entry in entries}
-    for decision in Decision.objects.live().filter(task__case=resume.case).select_related("task"):
-        entry, deadline = told.get(decision.task_id), decision.task.deadline
+    deadlines = {task.pk: task.deadline for task in decided.tasks}
+    for decision in decided.decisions.values():
+        entry, deadline = told.get(decision.task_id), deadlines[decision.task_id]
         if entry is None:
             yield "A decision has no entry in the trail."
         elif entry.actor_id != decision.by_id or not _tells(entry, decision):
@@ -92,10 +96,10 @@ def _tells(entry: AuditEntry, decision: Decision) -> bool:
     return all(said.get(name) == value for name, value in kept.items())
 
 
-def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing) -> Iterator[str]:
+def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing, decided: Decided) -> Iterator[str]:
     spoken = list(calls_in(draft.messages))
     strict = dialects.get(resume.interrupted_run.dialect).needs_history
-    for task in Task.objects.filter(case=resume.case).order_by("position"):
+    for task in decided.tasks:
         tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
         if tool is None or not tool.id or tool.state == "missing":
             continue
@@ -107,18 +111,16 @@ def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing) -> Iterat
             yield "The call in the history that would be sent is not the call that was reviewed."
 
 
-def _no_frontend_call_is_open(resume: Resume, draft: Outgoing) -> Iterator[str]:
+def _no_frontend_call_is_open(draft: Outgoing, gated: set[str]) -> Iterator[str]:
     """C-31: a call of a tool that our own input offered is answered by a message, never by us."""
     offered = {tool.get("name") for tool in jsontext.loads(draft.asked.tools) if isinstance(tool, dict)}
-    gated = translation.gated_calls(resume.case)
     answered = answered_calls(draft.messages)
     names = [name for id_, name, _args in calls_in(draft.messages) if id_ not in answered | gated and name in offered]
     if names:
         yield f"The call of {names[0]} waits for its result from the application that offered it."
 
 
-def warnings(resume: Resume, draft: Outgoing) -> list[str]:
+def warnings(draft: Outgoing, decided: Decided) -> list[str]:
     """What is worth a word on the attempt, and does not stop it."""
-    spoken = {id_ for id_, _name, _args in calls_in(draft.messages)}
-    absent = sorted(translation.gated_calls(resume.case) - spoken)
-    return [f"The history sent does not hold the reviewed call {id_}." for id_ in absent]
+    absent = decided.gated_calls() - {id_ for id_, _name, _args in calls_in(draft.messages)}
+    return [f"The history sent does not hold the reviewed call {id_}." for id_ in sorted(absent)]

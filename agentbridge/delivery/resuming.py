@@ -1,4 +1,4 @@
-"""A delivery's steps before and around its first byte: claim, prepare, arm, put back. All in the database.
+"""A delivery's steps before and around its first byte: claim, arm, put back. All in the database.
 
 What is committed before what is the design (`delivery.md` C.5): lease and fence before connecting, armed before the
 first byte. Every write of a worker carries the fence it claimed with; a worker that lost its lease changes nothing.
@@ -51,8 +51,11 @@ def ready(now: datetime) -> QuerySet[Resume]:
     return due.exclude(thread__in=Resume.objects.filter(state__in=["leased", "armed", "accepted"]).values("thread"))
 
 
-def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
-    """Lease one delivery. None: somebody else has it, its agent has enough to do, or its time is over."""
+def claim(pk: int, *, owner: str, now: datetime) -> Ticket | None:
+    """Lease one delivery, with its next attempt proven and on record, in one transaction.
+
+    None: somebody else has it, its agent has enough to do, its time is over, or the case says what blocks it.
+    """
     try:
         with transaction.atomic():
             # The case first, as everywhere: two deeds on one case never wait for each other in a circle.
@@ -62,22 +65,57 @@ def claim(pk: int, *, owner: str, now: datetime) -> Resume | None:
             resume = (
                 Resume.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
                 .select_related("case", "agent", "thread", "interrupted_run__thread__agent")
-                .filter(pk=pk, state=DeliveryState.READY, replaced_at=None)
+                .filter(pk=pk, state=DeliveryState.READY, replaced_at=None, case__state=State.SETTLED, case__blocked="")
                 .first()
             )
             if resume is None or ended_early(resume, now=now) or agent_is_busy(resume.agent):
                 return None
-            if resume.url_version != resume.agent.url_version:
-                reviewing.block(resume.case, sentence=proof.OTHER_ADDRESS, now=now)
-                return None
-            move(
-                resume, DeliveryState.LEASED, sentence="A worker took the delivery.", now=now, lease_owner=owner,
-                lease_until=now + timedelta(seconds=settings.LEASE_SECONDS), fence=resume.fence + 1,
-            )  # fmt: skip
+            ticket = _leased(resume, owner=owner, now=now)
     except (Lost, IntegrityError):  # the unique index on threads in flight is the last word
         return None
     crash.point("claimed")
-    return resume
+    return ticket
+
+
+def _leased(resume: Resume, *, owner: str, now: datetime) -> Ticket | None:
+    """Build the input, prove it, put it on record as the next attempt; then the lease, whose entry comes last."""
+    run_id = resume.next_run_id or str(uuid.uuid4())
+    decided = translation.Decided.on(resume.case)
+    try:
+        draft = outgoing.build(resume, run_id=run_id)
+        reason = proof.problem(resume, draft, decided)
+    except (protocol.ProtocolError, jsontext.JSONTextError) as unreadable:
+        reason = f"The input cannot be built from the record: {unreadable}"
+    if reason:
+        reviewing.block(resume.case, sentence=reason, now=now)
+        return None
+    lease: dict[str, Any] = {"lease_owner": owner, "lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
+    fence = resume.fence + 1
+    told = proof.warnings(draft, decided)
+    run_pk = _attempt(resume, run_id, draft.body, warnings=told, now=now, fence=fence, **lease)
+    move(
+        resume, DeliveryState.LEASED, sentence="A worker took the delivery.", now=now, fence=fence,
+        next_run_id=run_id, **lease,
+    )  # fmt: skip
+    return Ticket(
+        run_pk=run_pk, resume_pk=resume.pk, agent_pk=resume.agent.pk, thread_pk=resume.thread.pk, fence=fence,
+        url=resume.agent.url, headers=headers_of(resume.agent), body=draft.body,
+    )  # fmt: skip
+
+
+def _attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], now: datetime, **lease: Any) -> int:
+    """The run of this attempt: the unarmed one there is, or a new one. Returns its key."""
+    told = [{"rule": "R-18", "severity": "warning", "where": "messages", "text": text} for text in warnings]
+    written = {"input": body, "input_digest": trail.sha256(body), "warnings": jsontext.dumps(told), **lease}
+    unarmed = Run.objects.filter(resume=resume, key=key_of(run_id), armed_at=None, status=Run.Status.QUEUED)
+    pk = unarmed.values_list("pk", flat=True).first()
+    if pk is not None:
+        Run.objects.filter(pk=pk).update(**written)
+        return int(pk)
+    return Run.objects.create(
+        thread=resume.thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.RESUMED, resume=resume,
+        attempt=resume.attempts.count() + 1, created_at=now, **written,
+    ).pk  # fmt: skip
 
 
 def agent_is_busy(agent: Agent) -> bool:
@@ -133,46 +171,6 @@ def close_unarmed(resume: Resume, *, now: datetime) -> None:
     )
 
 
-@transaction.atomic
-def prepare(resume: Resume, *, now: datetime) -> Ticket | None:
-    """Build the input, prove it, and put it on record as the next attempt. None: blocked, and the case says why."""
-    run_id = resume.next_run_id or str(uuid.uuid4())
-    try:
-        draft = outgoing.build(resume, run_id=run_id)
-        reason = proof.problem(resume, draft)
-    except (protocol.ProtocolError, jsontext.JSONTextError) as unreadable:
-        reason = f"The input cannot be built from the record: {unreadable}"
-    if reason:
-        reviewing.block(resume.case, sentence=reason, now=now)
-        move(resume, DeliveryState.READY, sentence=reason, now=now)
-        return None
-    run = attempt(resume, run_id, draft.body, warnings=proof.warnings(resume, draft), now=now)
-    held = Resume.objects.filter(pk=resume.pk, fence=resume.fence, state=DeliveryState.LEASED)
-    if not held.update(next_run_id=run_id):
-        raise Lost(resume)
-    return Ticket(
-        run_pk=run.pk, resume_pk=resume.pk, agent_pk=resume.agent.pk, thread_pk=resume.thread.pk, fence=resume.fence,
-        url=resume.agent.url, headers=headers_of(resume.agent), body=draft.body,
-    )  # fmt: skip
-
-
-def attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], now: datetime) -> Run:
-    """The run row of this attempt: the unarmed one there is, or a new one."""
-    told = [{"rule": "R-18", "severity": "warning", "where": "messages", "text": text} for text in warnings]
-    written = {
-        "input": body, "input_digest": trail.sha256(body), "lease_owner": resume.lease_owner,
-        "lease_until": resume.lease_until, "fence": resume.fence, "warnings": jsontext.dumps(told),
-    }  # fmt: skip
-    run = Run.objects.filter(resume=resume, key=key_of(run_id), armed_at=None, status=Run.Status.QUEUED).first()
-    if run is not None:
-        Run.objects.filter(pk=run.pk).update(**written)
-        return run
-    return Run.objects.create(
-        thread=resume.thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.RESUMED, resume=resume,
-        attempt=resume.attempts.count() + 1, created_at=now, **written,
-    )  # fmt: skip
-
-
 def locked(pk: Any) -> Resume:
     """The delivery with all that a step looks at, held to the end of the transaction. The case is locked first."""
     Case.objects.select_for_update(of=("self",), no_key=True).get(resumes=pk)
@@ -184,7 +182,7 @@ def arm(ticket: Ticket, *, now: datetime) -> None:
     """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
     with transaction.atomic():
         resume = locked(ticket.resume_pk)
-        case = Case.objects.select_for_update(no_key=True).get(pk=resume.case_id)
+        case = resume.case
         mine = resume.state == DeliveryState.LEASED and resume.fence == ticket.fence
         if not mine or resume.lease_until is None or resume.lease_until <= now:
             raise NotArmed("The lease on this delivery was over.")

@@ -16,8 +16,8 @@ from approvals import reviewing
 from approvals.models import Case, User
 
 
-def due(now: datetime, *, limit: int = 50) -> list[Case]:
-    """Settled cases whose undo window is over, the longest waiting first."""
+def due(now: datetime, *, limit: int = 10) -> list[Case]:
+    """Settled cases whose undo window is over, the longest waiting first; a few, so that none waits for many."""
     return list(Case.objects.due(now).order_by("deliver_after", "pk")[:limit])
 
 
@@ -45,8 +45,9 @@ def interrupted_run(case: Case) -> Run | None:
 
 def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None) -> Resume:
     """Seal the answers as their bytes; the caller's transaction has taken the case. Never called twice for one n."""
-    sending = translation.sending_of(case, run, closing_at=now if n > 1 else None)
-    answers = translation.answered(case, closing_at=now if n > 1 else None)
+    decided = translation.Decided.on(case)
+    answers = decided.answers(closing_at=now if n > 1 else None)
+    sending = translation.sending_of(run, answers)
     signed = receipts.sign(case, run, answers, n=n, now=now, by=by)
     entries, props, messages = receipts.along(sending, signed)
     thread = run.thread
@@ -76,7 +77,7 @@ def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None
             "n": n,
             "signature": trail.sha256(signed.encode()),
             "entries": [{"interruptId": answer.interrupt_id, "verdict": answer.verdict} for answer in answers],
-            "toolCallIds": sorted(translation.gated_calls(case)),
+            "toolCallIds": sorted(decided.gated_calls()),
             "dialect": run.dialect,
         },
         now=now,

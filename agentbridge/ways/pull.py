@@ -45,9 +45,8 @@ def hand_out(agent: Agent) -> list[bytes]:
 
 
 def _taken(pk: int, now: datetime) -> Ticket | None:
-    resume = resuming.claim(pk, owner=f"pull-{secrets.token_hex(8)}", now=now)
+    ticket = resuming.claim(pk, owner=f"pull-{secrets.token_hex(8)}", now=now)
     try:
-        ticket = None if resume is None else resuming.prepare(resume, now=now)
         return ticket if ticket is not None and _armed(ticket) else None
     except Lost:
         return None

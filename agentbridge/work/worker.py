@@ -10,7 +10,7 @@ import asyncio
 import os
 import platform
 import secrets
-from datetime import datetime, timedelta
+from datetime import timedelta
 from time import monotonic
 
 import structlog
@@ -20,7 +20,6 @@ from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing
 from agentbridge.delivery.backoff import Breakers
-from agentbridge.delivery.moves import Lost
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Resume, Run
 from agentbridge.runs import queueing
@@ -176,20 +175,10 @@ def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> list
         return []
     closed = breakers.closed_to(now)
     wanted = resuming.claimable(now, closed=closed, limit=room)
-    tickets = [_claimed(pk, owner, now) for pk, agent in wanted if breakers.of(agent).admits(now)]
+    tickets = [resuming.claim(pk, owner=owner, now=now) for pk, agent in wanted if breakers.of(agent).admits(now)]
     queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
     tickets += [queueing.claim(pk, owner=owner, now=now) for pk, agent in queued if breakers.of(agent).admits(now)]
     return [ticket for ticket in tickets if ticket is not None]
-
-
-def _claimed(pk: int, owner: str, now: datetime) -> Ticket | None:
-    resume = resuming.claim(pk, owner=owner, now=now)
-    if resume is None:
-        return None
-    try:
-        return resuming.prepare(resume, now=now)
-    except Lost:
-        return None
 
 
 def let_go(ticket: Ticket) -> None:

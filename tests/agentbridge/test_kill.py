@@ -146,9 +146,7 @@ def test_a_worker_that_wakes_after_its_lease_sends_nothing(
     now = timezone.now()
     resume = sealing.seal(case, now=now)
     assert resume is not None
-    sleeper = resuming.claim(resume.pk, owner="sleeper", now=now)
-    assert sleeper is not None
-    ticket = resuming.prepare(sleeper, now=now)
+    ticket = resuming.claim(resume.pk, owner="sleeper", now=now)
     assert ticket is not None
     sweeping.sweep(in_seconds(settings.LEASE_SECONDS + 1))
     with pytest.raises(resuming.NotArmed):

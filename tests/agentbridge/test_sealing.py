@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from agentbridge.delivery import outgoing, proof, sealing
 from agentbridge.models import Resume, Run
+from agentbridge.translation import Decided
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, User
 from tests.bridge_work import Script, paused_case, register
@@ -80,7 +81,7 @@ def test_equal_ids_go_out_once(script: Script, alice: User) -> None:
 
 
 def reason(resume: Resume) -> str | None:
-    return proof.problem(resume, outgoing.build(resume, run_id="new"))
+    return proof.problem(resume, outgoing.build(resume, run_id="new"), Decided.on(resume.case))
 
 
 def test_a_whole_case_passes_its_proof(case: Case) -> None:

@@ -137,8 +137,7 @@ class Desk(RuleBasedStateMachine):
         for case in sealing.due(self.now):
             sealing.seal(case, now=self.now)
         for pk, _agent in resuming.claimable(self.now, closed=set(), limit=1):
-            resume = resuming.claim(pk, owner="w", now=self.now)
-            ticket = resuming.prepare(resume, now=self.now) if resume is not None else None
+            ticket = resuming.claim(pk, owner="w", now=self.now)
             self.leased += [ticket] if ticket is not None else []
 
     @precondition(lambda self: self.leased)
