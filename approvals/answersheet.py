@@ -9,18 +9,21 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import forms, jsontext, schemas
+from approvals import diff, forms, friction, jsontext, reasons, schemas
 from approvals.answering import Given
 from approvals.exhibits import Content
 from approvals.forms import FieldTree, Read
+from approvals.friction import Distinctive
 from approvals.kit import ANSWERED, AnswerForm, VerdictKit
-from approvals.models import Decision
+from approvals.models import Decision, Task
 from approvals.refusals import Invalid
 from approvals.schemas import Problem
 
+CONTROLS = {"/comment": "comment", "/reasonCode": "reason", "/typed": "typed", "/read": "read"}
 PREFIXES = {"edits": "v", "whole": "a", "members": "m"}
 
 
@@ -33,18 +36,48 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecondLook:
+    """A yes that was asked for and is shown once more before it counts (`approvals.friction`)."""
+
+    verdict: str
+    token: str
+    answer: str | None  # exact JSON text that would leave
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOver:
+    """What was typed over something that is not asked any more: to be read, never filled in by us."""
+
+    at: datetime
+    comment: str
+    changes: list[diff.Change]
+    texts: list[str]  # exact JSON of answers
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sheet:
     """The form of one task as the templates draw it."""
 
+    code: str
     edits: FieldTree | None
     whole: FieldTree | None
     members: FieldTree | None
     comment: str
     comment_note: str
     comment_required: bool
+    comment_least: int
+    reasons: list[tuple[str, str]]
+    reason_code: str = ""
+    distinctive: Distinctive | None = None  # high risk only: the value to type
+    typed: str = ""
+    read_all: bool = False
+    changes: list[diff.Change] = field(default_factory=list)  # of the arguments, as far as they can be read
+    fields: Mapping[str, str] = field(default_factory=dict)  # as posted, for the second look
+    second_look: SecondLook | None = None
+    stale: LeftOver | None = None
+    kept_at: datetime | None = None  # of the draft that fills it
     key: str = field(default_factory=lambda: secrets.token_urlsafe(12))  # of this rendering: a double click counts once
     problems: list[Problem] = field(default_factory=list)  # all of them, for the summary above the form
-    comment_problems: list[str] = field(default_factory=list)
     was_posted: bool = False
 
     @property
@@ -52,7 +85,14 @@ class Sheet:
         """Each problem with the id of the control that mends it; "" where no single control does."""
         return [(one, self._control(one.pointer)) for one in self.problems]
 
+    @property
+    def said(self) -> dict[str, list[str]]:
+        """What is wrong beside the fields, by the name of the control."""
+        return {name: [p.message for p in self.problems if p.pointer == at] for at, name in CONTROLS.items()}
+
     def _control(self, pointer: str) -> str:
+        if pointer in CONTROLS:
+            return f"{CONTROLS[pointer]}-{self.code}"
         tree = self.edits if pointer.startswith("/edits") else self.whole or self.members
         return tree.control(inner(pointer)) if tree and pointer.startswith(("/edits", "/input")) else ""
 
@@ -61,27 +101,61 @@ class Sheet:
 class Blank:
     """An unfilled sheet: what may be filled in on this task by this person."""
 
+    task: Task
+    exhibit: Content
     kit: VerdictKit
     verdicts: list[str]
     parts: dict[str, Part]
-    place: int = 0  # of the task on its page: names and ids of two forms never meet
     comment: str = ""
-    comment_required: bool = False
+    reason_code: str = ""
 
-    def sheet(self, post: Mapping[str, str] | None = None, problems: list[Problem] | None = None) -> Sheet:
-        """To be shown: as it is, or as posted with every typed character and what is wrong beside it."""
-        problems = problems or []
+    def sheet(
+        self, post: Mapping[str, str] | None = None, problems: list[Problem] | None = None, *,
+        second_look: SecondLook | None = None, stale: LeftOver | None = None, kept_at: datetime | None = None,
+    ) -> Sheet:  # fmt: skip
+        """To be shown: as it is, or as posted with every typed character and what is wrong beside it.
+
+        `kept_at`: what is in `post` is a draft, which nobody has sent.
+        """
+        problems, queue = problems or [], self.task.queue
+        told = {} if post is None else post
         return Sheet(
+            code=self.task.code,
             edits=self._tree("edits", post, problems),
             whole=self._tree("whole", post, problems),
             members=self._tree("members", post, problems),
-            comment=self.comment if post is None else post.get("comment", ""),
+            comment=told.get("comment", stale.comment if stale else self.comment),
             comment_note=comment_note(self.kit, self.verdicts),
-            comment_required=self.comment_required,
+            comment_required=queue.reason_required,
+            comment_least=queue.reason_length,
+            reasons=reasons.of(queue),
+            reason_code=told.get("reason_code", self.reason_code),
+            distinctive=friction.distinctive(self.exhibit.proposal) if friction.is_high(queue) else None,
+            typed=told.get("typed", ""),
+            read_all=told.get("read_all") == "1",
+            changes=self.changes(told),
+            fields=told,
+            second_look=second_look,
+            stale=stale,
+            kept_at=kept_at,
             problems=problems,
-            comment_problems=[one.message for one in problems if one.pointer == "/comment"],
-            was_posted=post is not None,
+            was_posted=post is not None and kept_at is None,
         )
+
+    def changes(self, post: Mapping[str, str]) -> list[diff.Change]:
+        """What the fields change about the proposal; nothing while they cannot be read."""
+        if "edits" not in self.parts or not post or self.exhibit.proposal is None:
+            return []
+        read = self._read("edits", post)
+        if read.problems or read.text is None:
+            return []
+        return diff.argument_diff(self.exhibit.proposal, read.text)
+
+    def left_over(self, post: Mapping[str, str], *, at: datetime) -> LeftOver:
+        """What a draft says, where this is no longer what is asked."""
+        read = [self._read(name, post) for name in self.parts if name != "edits"]
+        texts = [each.text for each in read if each.text is not None and not each.problems and each.text != "{}"]
+        return LeftOver(at=at, comment=post.get("comment", ""), changes=self.changes(post), texts=texts)
 
     def read(self, post: Mapping[str, str]) -> Given:
         """What was meant. Raises Invalid with pointers into {"edits", "input", "comment", "verdict"}."""
@@ -99,6 +173,7 @@ class Blank:
             edits=texts.get("edits"),
             input=texts.get("whole") if filled is None or not jsontext.members(filled) else filled,
             comment=post.get("comment", "").replace("\r\n", "\n"),
+            reason_code=post.get("reason_code", ""),
         )
 
     def in_form(self, problem: Problem, post: Mapping[str, str]) -> Problem:
@@ -120,12 +195,13 @@ class Blank:
         return forms.read(post, self.parts[name].schema, self.parts[name].base, prefix=self._prefix(name))
 
     def _prefix(self, name: str) -> str:
-        return f"{PREFIXES[name]}{self.place or ''}"
+        # By the task's place on its page: names and ids of two forms never meet.
+        return f"{PREFIXES[name]}{self.task.position or ''}"
 
 
 def blank(
-    exhibit: Content, kit: VerdictKit, verdicts: list[str], *, may_edit: bool, reason_required: bool,
-    place: int = 0, earlier: Decision | None = None,
+    task: Task, exhibit: Content, kit: VerdictKit, verdicts: list[str], *, may_edit: bool,
+    earlier: Decision | None = None,
 ) -> Blank:  # fmt: skip
     """The sheet of a task. `earlier`: the decision that this asking repeats, filled in already."""
     offered = {verdict: kit.forms[verdict] for verdict in verdicts}
@@ -138,9 +214,9 @@ def blank(
         parts["whole"] = Part(schema=kit.schema, base=filled)
     elif others := [form for form in offered.values() if form.input == "members"]:
         parts["members"] = Part(schema=members_schema(kit, others[0], exhibit), base=filled or "{}")
-    comment = earlier.comment if earlier else ""
+    said = (earlier.comment, earlier.reason_code) if earlier else ("", "")
     return Blank(
-        kit=kit, verdicts=verdicts, parts=parts, place=place, comment=comment, comment_required=reason_required
+        task=task, exhibit=exhibit, kit=kit, verdicts=verdicts, parts=parts, comment=said[0], reason_code=said[1]
     )
 
 

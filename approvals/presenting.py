@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import jsontext
+from approvals import drafts, jsontext, reasons
 from approvals.casefile import CaseFile, Panel
 from approvals.kit import ANSWERED, APPROVED, CANCELLED, REJECTED, AnswerForm
 from approvals.models.cases import EXPIRED, State
@@ -20,6 +20,7 @@ LABELS = {
     ANSWERED: gettext_lazy("Answer"),
     CANCELLED: gettext_lazy("Cancel"),
 }
+DOES = {APPROVED: "approve", REJECTED: "reject", ANSWERED: "answer", CANCELLED: "cancel"}
 ICONS = {APPROVED: "check", REJECTED: "cross", ANSWERED: "form", CANCELLED: "slash"}
 
 
@@ -32,6 +33,16 @@ class Button:
     icon: str
     line: str
     is_offered: bool = True
+
+    @property
+    def is_yes(self) -> bool:
+        """Whether something may happen after it."""
+        return self.value in (APPROVED, ANSWERED)
+
+    @property
+    def does(self) -> str:
+        """The action of `approvals.shortcuts` whose key leads here."""
+        return DOES[self.value]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +93,8 @@ def buttons(panel: Panel) -> list[Button]:
 def line_under(panel: Panel, verdict: str) -> str:
     """What the button does; a kit that knows better about the other side is heard first."""
     form = panel.kit.forms[verdict]
-    if verdict == APPROVED and panel.may_edit:
-        return _("sends what the fields hold now")
+    if verdict == APPROVED and panel.may_edit and panel.exhibit.tool:
+        return _("lets %(tool)s run with what the fields hold now") % {"tool": panel.exhibit.tool.name}
     if verdict == CANCELLED and panel.kit.cancel != "safe":
         return _(form.note) if form.note else _what_cancel_does(panel.kit.cancel)
     return _(form.note) if form.note and not _is_plain(form) else _plain_line(panel, verdict)
@@ -94,17 +105,31 @@ def _is_plain(form: AnswerForm) -> bool:
 
 
 def _plain_line(panel: Panel, verdict: str) -> str:
-    if verdict == APPROVED:
-        return _("runs as proposed") if panel.exhibit.tool else _("the agent is told yes")
-    return {
-        REJECTED: _("the agent is told no"),
-        ANSWERED: _("your answer goes back"),
-        CANCELLED: _("the question is dropped"),
-    }[verdict]
+    lines = {
+        APPROVED: (_("lets %(tool)s run as proposed"), _("the agent is told yes")),
+        REJECTED: (_("the agent is told no: %(tool)s does not run"), _("the agent is told no")),
+        ANSWERED: (_("your answer goes back"),) * 2,
+        CANCELLED: (_("no answer at all: the agent takes it as not done"),) * 2,
+    }
+    with_tool, without = lines[verdict]
+    return with_tool.replace("%(tool)s", panel.exhibit.tool.name) if panel.exhibit.tool else without
 
 
 def _what_cancel_does(cancel: str) -> str:
     return _("this agent goes on and runs it") if cancel == "runs" else _("this agent may not take it as a no")
+
+
+def room(panel: Panel) -> str:
+    """The template in which it is decided: another one where the risk is high."""
+    return "approvals/_room_high.html" if panel.is_high else "approvals/_room_open.html"
+
+
+def carried(panel: Panel) -> list[tuple[str, str]]:
+    """What was posted, to be posted again from the second look."""
+    own = (*drafts.NOT_KEPT, "draft")
+    if panel.sheet is None or panel.sheet.second_look is None:
+        return []
+    return [(name, text) for name, text in panel.sheet.fields.items() if name not in own]
 
 
 def why_read_only(panel: Panel) -> str:
@@ -125,6 +150,11 @@ def arguments_note(panel: Panel) -> str:
         "invalid": _("not valid JSON: shown as received"),
         "incomplete": _("the stream broke off inside them: shown as received"),
     }.get(state, "")
+
+
+def reason_words(panel: Panel) -> str:
+    """Why it was decided so, in the queue's words."""
+    return reasons.words(panel.task.queue, panel.decision.reason_code) if panel.decision else ""
 
 
 def proposal(panel: Panel) -> str:

@@ -6,15 +6,26 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from approvals.views import audit, case, queue, sign_in
+from approvals.views import audit, batch, case, courtesies, desk, preview, queue, saved, sign_in
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
     path("queue/", queue.queue, name="queue"),
-    path("tasks/<slug:code>/claim/", queue.claim, name="task-claim"),
-    path("tasks/<slug:code>/release/", queue.release, name="task-release"),
+    path("queue/side-by-side/", batch.side_by_side, name="side-by-side"),
+    path("queue/views/", saved.save_view, name="view-save"),
+    path("queue/views/<int:number>/", saved.change_view, name="view-change"),
+    path("tasks/<slug:code>/claim/", courtesies.claim, name="task-claim"),
+    path("tasks/<slug:code>/release/", courtesies.release, name="task-release"),
+    path("tasks/<slug:code>/take-over/", courtesies.take_over, name="task-take-over"),
+    path("tasks/<slug:code>/not-now/", courtesies.not_now, name="task-not-now"),
+    path("tasks/<slug:code>/pick-up/", courtesies.pick_up, name="task-pick-up"),
     path("tasks/<slug:code>/decision/", case.decide, name="task-decision"),
+    path("tasks/<slug:code>/preview/", preview.preview, name="task-preview"),
+    path("tasks/<slug:code>/draft/", desk.draft, name="task-draft"),
+    path("tasks/<slug:code>/note/", desk.note, name="task-note"),
+    path("tasks/<slug:code>/precedents/", desk.precedents, name="task-precedents"),
     path("cases/<slug:code>/", case.case, name="case"),
+    path("cases/<slug:code>/reading/", desk.reading_now, name="case-reading"),
     path("cases/<slug:code>/recall/", case.recall, name="case-recall"),
     path("audit/", audit.audit, name="audit"),
     path("accounts/login/", sign_in.SignIn.as_view(), name="login"),

@@ -51,8 +51,13 @@ PAGES = {
     "GET audit/": SIGNED_IN,
     "GET cases/<slug:code>/": PAGE_SEES,
     "POST tasks/<slug:code>/decision/": "302 303 404 403 403 403",
+    "POST tasks/<slug:code>/preview/": "302 403 404 403 403 403",  # 403: nothing of a form was posted
     "POST cases/<slug:code>/recall/": "302 409 404 409 403 403",  # 409: there is nothing to take back
     "POST tasks/<slug:code>/release/": "302 302 404 302 302 302",
+    "POST tasks/<slug:code>/draft/": "302 303 404 303 403 403",
+    "POST tasks/<slug:code>/note/": "302 303 404 303 403 403",
+    "GET tasks/<slug:code>/precedents/": PAGE_SEES,
+    "POST cases/<slug:code>/reading/": PAGE_SEES,
     "GET accounts/login/": "200 302 302 302 302 302",
     "POST accounts/logout/": "302 302 302 302 302 302",
     "GET agents/": SIGNED_IN,
@@ -92,6 +97,7 @@ QUERIES = {
 BODIES = {
     "POST api/v1/tasks/<code>/decision": {"verdict": "approved", "shownDigest": "{digest}"},
     "POST tasks/<slug:code>/decision/": {"verdict": "approved", "shown_digest": "{digest}"},
+    "POST tasks/<slug:code>/note/": {"note": "Have a look."},
     "POST api/v1/cases/<code>/resolve-doubt": {"action": "resend", "reason": "why"},
     "POST api/v1/cases/<code>/close-expired": {"action": "abandon", "reason": "why"},
     "POST api/v1/cases/<code>/accept-deviation": {"reason": "why"},

@@ -36,6 +36,7 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.forms: list[Form] = []
         self._area: str | None = None
+        self._select: str | None = None
         self.feed(source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -46,6 +47,8 @@ class Page(HTMLParser):
             self.forms.append(Form(given.get("action", ""), given.get("method", "get").lower()))
         elif tag in ("input", "select", "textarea", "button") and self.forms and given.get("name"):
             self._field(self.forms[-1], tag, given)
+        elif tag == "option" and self._select and "selected" in given:
+            self.forms[-1].fields[self._select] = given.get("value", "")
 
     def _field(self, form: Form, tag: str, given: dict[str, str]) -> None:
         if tag == "button":
@@ -57,6 +60,7 @@ class Page(HTMLParser):
         if given.get("type") not in ("checkbox", "radio") or "checked" in given:
             form.fields[given["name"]] = given.get("value", "")
         self._area = given["name"] if tag == "textarea" else None
+        self._select = given["name"] if tag == "select" else None
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea":

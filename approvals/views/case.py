@@ -15,10 +15,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from approvals import casefile, forms, permissions, presenting, reviewing, states, trailpage
+from approvals import (
+    answering,
+    casefile,
+    drafts,
+    forms,
+    friction,
+    notes,
+    permissions,
+    presenting,
+    reading,
+    reviewing,
+    states,
+    trailpage,
+)
 from approvals.answering import Given
+from approvals.answersheet import SecondLook
 from approvals.casefile import CaseFile, Panel
-from approvals.models import Case, Decision, Task
+from approvals.models import Case, Decision, Queue, Task
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 
@@ -43,13 +57,20 @@ def decide(request: PersonRequest, code: str) -> HttpResponse:
         return drawn(request, casefile.with_sheets(file, posted=request.POST, on=code), focus=code)
     try:
         given = panel.blank().read(request.POST)
+        if look := second_look(request, panel, given):
+            sheets = casefile.with_sheets(file, posted=request.POST, on=code, second_look=look)
+            return drawn(request, sheets, focus=code)
         decision = reviewing.decide(task, by=request.user, now=current(), **deed(request, given))
     except Invalid as invalid:
         problems = [panel.blank().in_form(problem, request.POST) for problem in invalid.problems]
         sheets = casefile.with_sheets(file, posted=request.POST, on=code, problems=problems)
         return drawn(request, sheets, status=invalid.status, focus=code)
     except Refused as refused:
+        # What was typed is still there when the page comes back, and after the other one is recalled.
+        if panel.verdicts:
+            drafts.keep(task, by=request.user, post=request.POST, now=current())
         return told(request, task.case, refused)
+    drafts.forget(task, by=request.user)
     return after(request, task, decision)
 
 
@@ -84,15 +105,32 @@ def visible_task(request: PersonRequest, code: str) -> Task:
     return task
 
 
+def second_look(request: PersonRequest, panel: Panel, given: Given) -> SecondLook | None:
+    """What to show once more before it counts; None where it counts at once. Raises Invalid for what is missing."""
+    task, post = panel.task, request.POST
+    is_current = panel.is_answerable and post.get("shown_digest") == task.shown_digest
+    if not friction.needs_second_look(task.queue, given.verdict) or not is_current:
+        return None
+    if missing := friction.problems(panel.exhibit, given, post):
+        raise Invalid(missing)
+    answer = answering.prepare(given, kit=panel.kit, exhibit=panel.exhibit, queue=task.queue)
+    if friction.was_looked_at(post.get("confirmed", ""), task, request.user, given):
+        return None
+    token = friction.second_look(task, request.user, given)
+    return SecondLook(verdict=given.verdict, token=token, answer=answer.answer)
+
+
 def deed(request: PersonRequest, given: Given) -> dict[str, Any]:
     """What `decide` is told. The key names this rendering and what was said: the same twice is one decision."""
-    told = repr((given.verdict, given.edits, given.input, given.comment)).encode("utf-8", "surrogatepass")
+    said = (given.verdict, given.edits, given.input, given.comment, given.reason_code)
+    told = repr(said).encode("utf-8", "surrogatepass")
     key = request.POST.get("idempotency_key", "")[:LONGEST_KEY]
     return {
         "verdict": given.verdict,
         "edits": given.edits,
         "input": given.input,
         "comment": given.comment,
+        "reason_code": given.reason_code,
         "shown_digest": request.POST.get("shown_digest", ""),
         "idempotency_key": f"{key}:{hashlib.sha256(told).hexdigest()[:32]}" if key else "",
     }
@@ -108,6 +146,8 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     )
     file = casefile.with_sheets(found(request, task.case.code))
     following = file.next_open
+    if request.htmx:
+        return drawn(request, file, focus=following.task.code if following else task.case.code)
     return back_to(request, task.case, following.task.code if following else task.code)
 
 
@@ -125,7 +165,7 @@ def back_to(request: PersonRequest, about: Case, task: str) -> HttpResponse:
 
 
 def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "") -> HttpResponse:
-    """`focus`: the task that a keyboard should be on next."""
+    """`focus`: the task, or the case, whose heading a keyboard should be on next."""
     now = current()
     context = {
         "now": now,
@@ -138,6 +178,8 @@ def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: s
         "chain": presenting.chain(file, now=now),
         "entries": trailpage.of_case(request.user, file.case),
         "focus": focus,
+        "readers": reading.others(request.user, file.case, now=now),
+        "may_note": notes.may_write(request.user) is None,
         "next_task": None if file.next_open else casefile.next_in_queue(request.user, beside=file.case, now=now),
     }
     template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
@@ -159,4 +201,8 @@ def row(part: Panel | casefile.Closed) -> dict[str, Any]:
         "why_read_only": presenting.why_read_only(part),
         "arguments_note": presenting.arguments_note(part),
         "messages": presenting.messages(part),
+        "room": presenting.room(part),
+        "is_light": part.task.queue.risk == Queue.Risk.LOW,
+        "carried": presenting.carried(part),
+        "reason_words": presenting.reason_words(part),
     }
