@@ -133,6 +133,25 @@ def required(validator: Any, names: list[str], value: Any, schema: Any) -> Failu
             yield ValidationError("a member is missing", path=[name])
 
 
+def dependent_required(validator: Any, named: dict[str, Any], value: Any, schema: Any) -> Failures:
+    """Each missing member at its own place. A schema instead of names is what `dependencies` had."""
+    for name, wanted in named.items() if isinstance(value, dict) else ():
+        if name not in value:
+            continue
+        if isinstance(wanted, list):
+            yield from (ValidationError("a member is missing", path=[one]) for one in wanted if one not in value)
+        else:
+            yield from validator.descend(value, wanted, schema_path=name)
+
+
+def property_names(validator: Any, inner: Any, value: Any, schema: Any) -> Failures:
+    """Each name that may not be, at the member that has it."""
+    names = validator.evolve(schema=inner)
+    for name in value if isinstance(value, dict) else ():
+        if not names.is_valid(name):
+            yield ValidationError("a name that may not be", path=[name])
+
+
 def unevaluated_properties(validator: Any, inner: Any, value: Any, schema: Any) -> Failures:
     if not isinstance(value, dict):
         return
@@ -174,10 +193,13 @@ def _in_place(validator: Any, value: dict[str, Any], schema: dict[str, Any]) -> 
 KEYWORDS: dict[str, Callable[..., Failures]] = {
     "additionalProperties": additional_properties,
     "const": const,
+    "dependencies": dependent_required,
+    "dependentRequired": dependent_required,
     "enum": enum,
     "multipleOf": multiple_of,
     "pattern": pattern,
     "patternProperties": pattern_properties,
+    "propertyNames": property_names,
     "required": required,
     "type": type_,
     "unevaluatedProperties": unevaluated_properties,

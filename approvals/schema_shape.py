@@ -5,7 +5,8 @@ For kits and forms, which need to know what can be filled in. Whether a value fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,6 +14,10 @@ from approvals import jsontext
 from approvals.schema_check import subschemas
 
 Schema = dict[str, Any]
+TIGHTEST: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+}
 
 
 def members(schema_text: str) -> dict[str, Schema]:
@@ -71,15 +76,64 @@ def resolve(schema: dict[str, Any], node: Any) -> dict[str, Any]:
 
 
 def _merge(into: dict[str, Any], part: dict[str, Any]) -> None:
-    """What stands nearer wins; members and required names of all parts count."""
+    """What stands nearer wins where only one can be shown; members, required names and limits of all parts count."""
     for keyword, value in part.items():
-        known = into.get(keyword)
-        if isinstance(known, dict) and isinstance(value, dict) and keyword in ("properties", "$defs", "definitions"):
-            into[keyword] = known | {name: inner for name, inner in value.items() if name not in known}
-        elif isinstance(known, list) and isinstance(value, list) and keyword == "required":
-            into[keyword] = known + [name for name in value if name not in known]
-        elif keyword not in into:
-            into[keyword] = value
+        into[keyword] = _both(keyword, into[keyword], value) if keyword in into else value
+
+
+def _both(keyword: str, known: Any, value: Any) -> Any:
+    if isinstance(known, dict) and isinstance(value, dict):
+        if keyword == "properties":
+            return known | {name: _both_of(known[name], one) if name in known else one for name, one in value.items()}
+        return value | known if keyword in ("$defs", "definitions") else known
+    if isinstance(known, list) and isinstance(value, list) and keyword == "required":
+        return known + [name for name in value if name not in known]
+    if isinstance(known, list) and isinstance(value, list) and keyword == "enum":
+        return [one for one in known if one in value] or known
+    if keyword in TIGHTEST:
+        return _tighter(TIGHTEST[keyword], known, value)
+    return "integer" if keyword == "type" and {str(known), str(value)} == {"integer", "number"} else known
+
+
+def _both_of(known: Any, value: Any) -> Any:
+    """One member that two parts of a schema speak of."""
+    if known is value or known is False or value is True:
+        return known
+    return value if value is False or known is True else {"allOf": [known, value]}
+
+
+def _tighter(choose: Callable[..., Any], known: Any, value: Any) -> Any:
+    try:
+        return choose(known, value, key=lambda one: Decimal(str(one)))
+    except InvalidOperation:
+        return known
+
+
+def is_fixed(node: Schema) -> bool:
+    """Whether the schema keeps a place from being changed. `editable` is how some agents say it."""
+    return node.get("readOnly") is True or node.get("editable") is False or node.get("x-editable") is False
+
+
+def keeps(schema_text: str, pointer: str) -> bool:
+    """Whether a schema keeps the value at this place, or around it, from being changed."""
+    root = jsontext.loads(schema_text)
+    node = resolve(root, root) if isinstance(root, dict) else {}
+    for part in jsontext.parts(pointer):
+        inner = members_of(root, node).get(part) if isinstance(root, dict) else None
+        if inner is None:
+            items = node.get("prefixItems", node.get("items"))
+            at = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else -1
+            inner = items[at] if isinstance(items, list) and 0 <= at < len(items) else items
+        node = resolve(root, inner) if isinstance(inner, dict) else {}
+        if is_fixed(node):
+            return True
+    return False
+
+
+def invites(node: Schema) -> bool:
+    """Whether a schema invites members that it does not name; one that says nothing of them does not."""
+    said = [node.get(name, False) for name in ("additionalProperties", "unevaluatedProperties")]
+    return any(one is not False for one in said) or bool(node.get("patternProperties"))
 
 
 def local(schema: Any, reference: str) -> Any:

@@ -16,13 +16,16 @@ from django.utils.translation import gettext as _
 from approvals import jsontext, schema_check, schema_worker
 from approvals.schema_check import Failure, Limits
 from approvals.schema_keywords import comparable
-from approvals.schema_shape import local, members, resolve
+from approvals.schema_shape import invites, is_fixed, keeps, local, members, resolve
 
 __all__ = [
     "Problem",
     "UnusableSchema",
     "equal",
     "holds",
+    "invites",
+    "is_fixed",
+    "keeps",
     "limits",
     "local",
     "members",
@@ -128,7 +131,8 @@ def sentence(failure: Failure) -> str:
     """What is wrong, in plain words; what the schema wants is named where it is short."""
     sentences = {
         "required": _("This is missing."),
-        "dependentRequired": _("Something that belongs to it is missing."),
+        "dependentRequired": _("This must be there too, because of what else is filled in."),
+        "dependencies": _("This must be there too, because of what else is filled in."),
         "type": _("This must be of type %(wanted)s."),
         "enum": _("This is not one of the allowed values."),
         "const": _("Only %(wanted)s is allowed here."),

@@ -1,14 +1,14 @@
 """Forms for JSON that somebody else's schema describes: built on the server, read without a script, losing nothing.
 
-`build` makes the tree that `templates/approvals/fields/_tree.html` draws; `read` makes JSON of what was posted.
+`build` makes the tree that `templates/approvals/fields/_editor.html` draws; `read` makes JSON of what was posted.
 Controls are named by JSON Pointer and read against what they held when nobody touched them: an untouched one keeps the
 bytes of its value.
 """
 
-from approvals.forms.building import build
 from approvals.forms.fields import Field, FieldTree, Option
+from approvals.forms.filling import build, read
 from approvals.forms.posted import Names, Posted
-from approvals.forms.reading import Read, read
+from approvals.forms.reading import Read
 
 __all__ = ["Field", "FieldTree", "Names", "Option", "Posted", "Read", "build", "is_structural", "read"]
 

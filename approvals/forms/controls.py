@@ -26,7 +26,7 @@ def fill(made: Field, posted: Posted) -> None:
 
 def say(made: Field, posted: Posted) -> None:
     """What can be said about a place beside its value: null, an empty text or list, or that it is left out."""
-    if made.kind in ("boolean", "choice", "constant", "raw"):
+    if made.kind not in ("text", "number", "object", "array"):
         return
     absent = made.source is None
     states = [("", _("as filled in"))]
@@ -44,6 +44,21 @@ def _show(made: Field, posted: Posted, rendered: str) -> None:
     typed = posted.value(made.pointer)
     made.rendered = rendered
     made.shown = rendered if typed is None else typed
+    if made.default is not None:
+        made.default_name = made.name
+        if posted.action("use", made.pointer):
+            made.shown = _held(made, made.default)
+
+
+def _held(made: Field, source: str) -> str:
+    """What a control holds for a value."""
+    if source == "null" and made.nullable:
+        return texts.NULL_VALUE if made.kind in ("boolean", "choice") else ""
+    if made.kind == "text":
+        return texts.normal(jsontext.loads(source)) if source.startswith('"') else ""
+    if made.kind == "raw":
+        return texts.printable(jsontext.pretty(source))
+    return _chosen(made, source) if made.kind == "choice" else source
 
 
 def _text(made: Field, posted: Posted) -> None:
@@ -75,8 +90,7 @@ def _boolean(made: Field, posted: Posted) -> None:
 
 def _choice(made: Field, posted: Posted) -> None:
     """Options are posted by number: 1 and "1" are two choices, and blanks in a text survive."""
-    values = [jsontext.dumps(value) for value, _title in made.choices]
-    _show(made, posted, _chosen(made, values))
+    _show(made, posted, "" if made.source is None else _chosen(made, made.source))
     options = [Option("", _("choose one") if made.source is None else _("left out"))] if _may_be_absent(made) else []
     if made.rendered == NOT_A_CHOICE:
         options.append(Option(NOT_A_CHOICE, texts.printable(made.source or ""), foreign=True))
@@ -86,10 +100,8 @@ def _choice(made: Field, posted: Posted) -> None:
     made.options = [Option(one.value, one.label, one.value == made.shown, one.foreign) for one in options]
 
 
-def _chosen(made: Field, values: list[str]) -> str:
-    source = made.source
-    if source is None:
-        return ""
+def _chosen(made: Field, source: str) -> str:
+    values = [jsontext.dumps(value) for value, _title in made.choices]
     found = next((f"#{at}" for at, text in enumerate(values) if schemas.equal(text, source)), NOT_A_CHOICE)
     return texts.NULL_VALUE if found == NOT_A_CHOICE and source == "null" and made.nullable else found
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.diff import Change
+from approvals.forms import hints
 from approvals.forms.texts import NULL_VALUE
 from approvals.schemas import Problem
-
-EXAMPLES = {"date-time": "2030-01-31T09:30:00+09:00", "date": "2030-01-31", "time": "09:30:00+09:00"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Field:
     id: str
     label: str
     schema: dict[str, Any] = field(default_factory=dict)
-    source: str | None = None  # exact JSON text of the value that is there; None: absent
+    source: str | None = None  # exact JSON text of the value that the form stands over; None: absent
+    proposed: str | None = None  # the same of the value that was proposed
     rendered: str = ""
     shown: str = ""  # what the control holds now: as posted, else as rendered
     required: bool = False
@@ -48,19 +49,29 @@ class Field:
     rendered_state: str = ""
     state_name: str = ""
     children: list[Field] = field(default_factory=list)
-    conditional: tuple[Any, bool] | None = None  # the `if` on which it depends, and whether it must hold
+    conditional: Any = None  # the condition on which it depends, as a schema of the object around it
     choices: tuple[tuple[Any, str], ...] = ()
+    default: str | None = None  # JSON text that the schema would take for an absent value: told, never sent by itself
+    default_name: str = ""  # of the button that fills it in; "" where there is none
     items_name: str = ""
-    items: list[int] = field(default_factory=list)  # arrays: which items there are now, by their first index
+    items: list[int] = field(default_factory=list)  # arrays: which items there are now, by their first index, in order
     taken_out: list[tuple[int, str]] = field(default_factory=list)  # original items not there now, with their text
     can_add: bool = False
+    can_remove: bool = False
+    can_move_up: bool = False
+    can_move_down: bool = False
+    open_name: str = ""  # posted where an absent part was laid out on wish
+    is_open: bool = False
+    can_open: bool = False
     ticks_name: str = ""  # posted with a box to tick, so that an empty one can be told from none
     names_name: str = ""
     new_name: str = ""
+    new_shown: str = ""
     new_names: str = ""  # maps: JSON list of the members added in this form
     branch_name: str = ""
     branches: list[Option] = field(default_factory=list)
     is_item: bool = False
+    is_place: bool = False  # a place of a list laid out though nothing stands there yet
     is_new: bool = False  # an item or member that was added in this form
     multiline: bool = False
     secret: bool = False
@@ -73,26 +84,21 @@ class Field:
     @property
     def is_compact(self) -> bool:
         """Whether the children are short enough to stand side by side."""
-        short = ("text", "number", "boolean", "choice", "constant")
+        short = ("text", "number", "boolean", "choice", "constant", "fixed", "hidden")
         return all(child.kind in short and not child.multiline and not child.branches for child in self.children)
 
     @property
     def title(self) -> str:
-        return _text(self.schema.get("title"))
+        return hints.words(self.schema.get("title"))
 
     @property
     def description(self) -> str:
-        return _text(self.schema.get("description"))
+        return hints.words(self.schema.get("description"))
 
     @property
     def type(self) -> str:
         """The type as the schema calls it, with what a person has to know to fill it in."""
-        kinds = self.schema.get("type")
-        named = " / ".join(map(str, kinds)) if isinstance(kinds, list) else _text(kinds)
-        words = [named or _named(self.kind)]
-        words += [_text(self.schema["format"])] if isinstance(self.schema.get("format"), str) else []
-        words += [_range(self.schema)] if _range(self.schema) else []
-        return ", ".join(words) + (" · " + _("required") if self.required else "")
+        return hints.type_line(self.schema, self.kind) + (" · " + _("required") if self.required else "")
 
     @property
     def is_whole(self) -> bool:
@@ -101,14 +107,22 @@ class Field:
         return bool(kinds) and set(kinds if isinstance(kinds, list) else [kinds]) <= {"integer", "null"}
 
     @property
-    def example(self) -> str:
-        """How a value of this format is written, where nobody can guess it."""
-        return EXAMPLES.get(_text(self.schema.get("format")), "") if self.kind == "text" else ""
+    def examples(self) -> list[str]:
+        return hints.examples(self.schema, self.kind)
+
+    @property
+    def pattern(self) -> str:
+        return hints.pattern(self.schema) if self.kind == "text" else ""
+
+    @property
+    def keyboard(self) -> str:
+        return hints.keyboard(self.schema, self.kind, is_whole=self.is_whole)
 
     @property
     def was(self) -> str | None:
         """The proposed value, where it was changed."""
-        return self.rendered if self.source is not None and self.shown != self.rendered else None
+        differs = self.shown != self.rendered or self.source != self.proposed
+        return self.proposed if differs else None
 
     @property
     def null_value(self) -> str:
@@ -117,10 +131,6 @@ class Field:
     @property
     def rows(self) -> int:
         return max(2, min(20, self.shown.count("\n") + 1 + len(self.shown) // 90))
-
-    @property
-    def next_item(self) -> int:
-        return max([*self.items, *(index for index, _source in self.taken_out)], default=-1) + 1
 
     def walk(self) -> Iterator[Field]:
         yield self
@@ -133,12 +143,25 @@ class FieldTree:
     """A whole form: its fields, and the same value as raw JSON."""
 
     root: Field
+    prefix: str
     raw_name: str
     raw_rendered: str
     raw_shown: str
+    drawn_name: str = ""
+    drawn: str = ""  # from which value the raw box was drawn, and with which text (`syncing`)
+    over_name: str = ""
+    over: str = ""  # the value that the fields stand over, where it is not the first one
+    text: str | None = None  # what the form says now; None: nothing, or it cannot be read
+    changes: list[Change] = field(default_factory=list)  # how that differs from what was proposed
+    notice: str = ""
     raw_problems: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)  # all of them, for the summary above the form
     editable: bool = True
+
+    @property
+    def unread(self) -> str:
+        """Why there is nothing to compare with what was proposed; "" where there is."""
+        return "" if not self.problems and not self.raw_problems else " ".join(one.message for one in self.problems)
 
     @property
     def raw_rows(self) -> int:
@@ -162,7 +185,7 @@ class FieldTree:
         if self.only_raw:
             return f"f-{self.raw_name}"
         found = self.at(pointer)
-        return "" if found.kind in ("object", "array", "constant") else found.id
+        return "" if found.kind in ("object", "array", "constant", "fixed") else found.id
 
     def place(self, problems: list[Problem]) -> None:
         """Put each problem beside the control that it is about."""
@@ -170,30 +193,3 @@ class FieldTree:
             self.problems.append(problem)
             target = self.at(problem.pointer)
             (self.raw_problems if self.only_raw else target.problems).append(problem.message)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _named(kind: str) -> str:
-    kinds = {
-        "text": _("string"),
-        "number": _("number"),
-        "boolean": _("boolean"),
-        "choice": _("one of several"),
-        "constant": _("fixed"),
-        "object": _("object"),
-        "array": _("array"),
-    }
-    return kinds.get(kind, _("any JSON"))
-
-
-def _range(schema: dict[str, Any]) -> str:
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    high = schema.get("maximum", schema.get("exclusiveMaximum"))
-    if isinstance(low, str) and isinstance(high, str):
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}
-    if isinstance(low, str):
-        return _("from %s") % low
-    return _("up to %s") % high if isinstance(high, str) else ""

@@ -5,6 +5,7 @@ Nothing is coerced: where value and schema disagree, or the schema leaves it ope
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,12 +30,13 @@ SUBSTANCE = {"type", "properties", "const", "enum", "items", "prefixItems", "any
 class Plan:
     """What is to be drawn at one place."""
 
-    kind: str  # text number boolean choice constant object array branches raw
+    kind: str  # text number boolean choice constant fixed object array branches raw
     node: Schema = field(default_factory=dict)
     nullable: bool = False
     choices: tuple[tuple[Any, str], ...] = ()  # value, title
     branches: tuple[tuple[str, Schema], ...] = ()  # title, schema
     reason: str = ""  # why it is raw
+    can_open: bool = False  # it is raw only until somebody asks for fields
 
 
 def plan(root: Schema, schema: Any, value: Node | None, document: Document | None) -> Plan:
@@ -91,7 +93,26 @@ def _branching(root: Schema, node: Schema) -> Plan | None:
         outer = {name: inner for name, inner in node.items() if name not in (keyword, "title")}
         merged = [schemas.resolve(root, {**outer, "allOf": [branch]}) for branch in branches]
         return Plan("branches", node, branches=tuple((_title(b), m) for b, m in zip(branches, merged, strict=True)))
+    kinds = _types(node)
+    if len(kinds) > 1 and set(kinds) != {"integer", "number"}:
+        return Plan("branches", node, branches=tuple((kind, {**node, "type": kind}) for kind in kinds))
     return None
+
+
+def _types(node: Schema) -> list[str]:
+    kinds = node.get("type", [])
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
+def prefix(node: Schema) -> list[Any]:
+    """The schemas of a tuple's places, as 2020-12 and the drafts before it write them."""
+    found = node.get("prefixItems", node.get("items"))
+    return found if isinstance(found, list) else []
+
+
+def rest(node: Schema) -> Any:
+    """The schema of a list's other items; False where there may be none."""
+    return node.get("additionalItems", True) if isinstance(node.get("items"), list) else node.get("items", True)
 
 
 def _title(branch: Schema) -> str:
@@ -100,18 +121,15 @@ def _title(branch: Schema) -> str:
 
 
 def _by_type(node: Schema, value: Node | None) -> Plan:
-    kinds = node.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    kinds = _types(node)
     if value is not None:
         kind = TYPES.get(value.kind, value.kind)
-    elif len(kinds) == 1 or set(kinds) == {"integer", "number"}:
-        kind = kinds[0]
     elif kinds:
-        return Plan("raw", node, reason=_("It may be of several types: %s.") % ", ".join(kinds))
+        kind = "number" if "number" in kinds else kinds[0]
     else:
         kind = next((name for name, hints in HINTS.items() if node.keys() & set(hints)), "")
     control = {"string": "text", "integer": "number", "null": "raw", "": "raw"}.get(kind, kind)
-    if control == "array" and value is None and not isinstance(node.get("items"), dict):
+    if control == "array" and value is None and not (isinstance(node.get("items"), dict) or prefix(node)):
         return Plan("raw", node)
     return Plan(control if control in ("text", "number", "boolean", "object", "array") else "raw", node)
 
@@ -132,27 +150,43 @@ def _misfit(found: Plan, value: Node, document: Document) -> str:
 
 
 def _is_of_type(node: Schema, value: Node) -> bool:
-    kinds = node.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kinds = _types(node)
     kind = TYPES.get(value.kind, value.kind)
     return not kinds or kind in kinds or (kind == "number" and "integer" in kinds)
 
 
-def conditions(root: Schema, schema: Any) -> list[tuple[Any, Schema, Schema]]:
-    """Every `if` of a schema with the members that its `then` and its `else` bring."""
-    found = []
-    todo, seen = [schema], set[int]()
+def conditional(root: Schema, schema: Any) -> dict[str, tuple[Any, Schema]]:
+    """The members that a schema knows only under a condition: their schema, and the condition as a schema.
+
+    Conditions are `if`, and a member being there (`dependentSchemas`, and `dependencies` before it).
+    """
+    found: dict[str, tuple[Any, list[Any]]] = {}
+    for condition, brings in _conditions(root, schema):
+        for name, inner in _members(root, brings).items():
+            found.setdefault(name, (inner, []))[1].append(condition)
+    return {name: (inner, {"anyOf": conditions}) for name, (inner, conditions) in found.items()}
+
+
+def _conditions(root: Schema, schema: Any) -> Iterator[tuple[Any, Any]]:
+    """Each condition with what the schema says then; one inside another holds only when both do."""
+    todo: list[tuple[Any, list[Any]]] = [(schema, [])]
+    seen: set[int] = set()
     while todo:
-        part = todo.pop(0)
+        part, guards = todo.pop(0)
         if not isinstance(part, dict) or id(part) in seen:
             continue
         seen.add(id(part))
         if isinstance(part.get("$ref"), str):
-            todo.append(schemas.local(root, part["$ref"]))
-        todo += part["allOf"] if isinstance(part.get("allOf"), list) else []
-        if "if" in part:
-            found.append((part["if"], _members(root, part.get("then")), _members(root, part.get("else"))))
-    return found
+            todo.append((schemas.local(root, part["$ref"]), guards))
+        todo += [(one, guards) for one in (part["allOf"] if isinstance(part.get("allOf"), list) else [])]
+        brings = [(part["if"], part.get("then")), ({"not": part["if"]}, part.get("else"))] if "if" in part else []
+        for keyword in ("dependentSchemas", "dependencies"):
+            named = part[keyword] if isinstance(part.get(keyword), dict) else {}
+            brings += [({"required": [name]}, inner) for name, inner in named.items()]
+        for condition, then in brings:
+            if isinstance(then, dict):
+                yield {"allOf": [*guards, condition]}, then
+                todo.append((then, [*guards, condition]))
 
 
 def _members(root: Schema, schema: Any) -> Schema:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from approvals import jsontext
 from approvals.forms.texts import normal
 
-VERBS = ("add", "remove", "restore", "branch", "show")  # buttons that only change the shape of the form
+# Buttons that only change the shape of the form, or what it shows: nothing is decided by them.
+VERBS = ("add", "remove", "restore", "up", "down", "branch", "open", "use", "show", "to-raw", "to-fields")
 
 
 @dataclass(frozen=True)

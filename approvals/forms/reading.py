@@ -1,17 +1,16 @@
-"""From a POST back to JSON: what was not touched keeps its bytes, what was typed keeps its text."""
+"""From the fields of a form back to JSON: what was not touched keeps its bytes, what was typed keeps its text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
 from approvals import jsontext, schemas
 from approvals.forms import texts
-from approvals.forms.building import build, usable
-from approvals.forms.fields import Field, FieldTree
-from approvals.forms.posted import Names, Posted
+from approvals.forms.fields import Field
+from approvals.forms.kinds import Schema
+from approvals.forms.posted import Posted
 from approvals.schemas import Problem
 
 
@@ -32,58 +31,18 @@ class Read:
         return pointer
 
 
-def read(post: Mapping[str, str], schema_text: str | None, value_text: str | None, *, prefix: str = "v") -> Read:
-    """The JSON text that a POST means, over the value that the form was made from. Checks no schema but its controls'.
+class Reader:
+    """Reads the fields of one tree. `root`: the schema, for what depends on conditions."""
 
-    Both ways of writing are there, fields and raw JSON; whichever was changed counts, and changing both is a problem.
-    """
-    tree = build(schema_text, value_text, prefix=prefix, post=post)
-    raw = _raw_change(tree)
-    reader = _Reader(post, prefix, schema_text)
-    touched = {one.pointer for one in tree.root.walk() if not tree.only_raw and reader.is_touched(one)}
-    if raw is not None and touched:
-        both = _("Both the fields and the raw JSON were changed. Change one of them back.")
-        return Read(text=None, problems=[Problem("", both)], touched=touched)
-    if raw is not None:
-        return _from_raw(raw)
-    if value_text is not None and not touched:
-        return Read(text=value_text)
-    if tree.only_raw:
-        return Read(text=value_text)
-    text = reader.value(tree.root, wanted=True)
-    if reader.problems:
-        return Read(text=None, problems=reader.problems, touched=touched)
-    return Read(text=text, touched=touched, moved=reader.moved)
-
-
-def _raw_change(tree: FieldTree) -> str | None:
-    return None if tree.raw_shown == texts.normal(tree.raw_rendered) else tree.raw_shown
-
-
-def _from_raw(raw: str) -> Read:
-    text = raw.strip(" \t\r\n")
-    if not text:
-        return Read(text=None, touched={""})
-    try:
-        jsontext.loads(text)
-    except jsontext.JSONTextError as error:
-        return Read(text=None, problems=[Problem("", _("This is not JSON: %(why)s.") % {"why": error})], touched={""})
-    return Read(text=text, touched={""})
-
-
-class _Reader:
-    """Reads the fields of one tree."""
-
-    def __init__(self, post: Mapping[str, str], prefix: str, schema_text: str | None) -> None:
-        self.posted = Posted(post, Names(prefix))
-        root = usable(schema_text)
-        self.root = root if isinstance(root, dict) else {}
+    def __init__(self, posted: Posted, root: Schema) -> None:
+        self.posted = posted
+        self.root = root
         self.problems: list[Problem] = []
         self.moved: list[tuple[str, str]] = []
 
     def is_touched(self, one: Field) -> bool:
         """Whether this very control was changed; for an array or map also which of its parts are there."""
-        if one.is_new or one.taken_out:
+        if one.is_new or one.taken_out or one.items != sorted(one.items):
             return True
         return self.state(one) != one.rendered_state or (
             one.kind not in ("object", "array") and one.shown != one.rendered
@@ -118,18 +77,19 @@ class _Reader:
             "object": self.object,
             "array": self.array,
         }
-        return read[one.kind](one)
+        return read[one.kind](one)  # a fixed field has no control: it is never touched
 
     def untouched(self, one: Field, wanted: bool) -> str | None:
         """What was absent stays absent, but for what a parent needs and can only be one thing."""
-        if not wanted:
+        if not wanted or (one.is_place and one.kind in ("object", "array")):
             return None
         if one.kind in ("object", "array", "constant"):
             return {"object": self.object, "array": self.array, "constant": self.required_constant}[one.kind](one)
-        return '""' if one.kind == "text" and one.is_item else None
+        return '""' if one.kind == "text" and one.is_item and not one.is_place else None
 
     def text(self, one: Field) -> str | None:
-        return jsontext.dumps(one.shown) if one.shown or one.source is not None or one.is_item else None
+        is_added = one.is_item and not one.is_place
+        return jsontext.dumps(one.shown) if one.shown or one.source is not None or is_added else None
 
     def number(self, one: Field) -> str | None:
         if not one.shown.strip():
@@ -143,7 +103,7 @@ class _Reader:
 
     def missing(self, one: Field) -> str | None:
         """An empty control leaves its member out; an item cannot be left out."""
-        if one.is_item:
+        if one.is_item and not one.is_place:
             self.problems.append(Problem(one.pointer, _("Fill this in, or take the item out.")))
         return None
 
@@ -206,19 +166,40 @@ class _Reader:
         """Whether the schema asks for this member, given the others. One that was there before is not dropped."""
         if child.conditional is None or child.source is not None:
             return True
-        condition, holds = child.conditional
-        return schemas.holds(self.root, condition, text) is holds
+        return schemas.holds(self.root, child.conditional, text)
 
     def array(self, one: Field) -> str:
-        """The array over its old text: items taken out gone, new ones behind."""
+        """The array over its old text: items taken out gone, new ones behind, and then all in their order."""
         changes: dict[str, str | None] = {f"/{index}": None for index, _source in one.taken_out}
-        for position, child in enumerate(one.children):
-            new = self.value(child, wanted=True)
-            if new is not None and (new != child.source or child.is_new):
+        read = [(child, self.value(child, wanted=True)) for child in one.children]
+        read = self.without_open_end(one, read)
+        for position, (child, new) in enumerate(read):
+            if new is not None and (new != child.source or child.source is None):
                 changes[f"/{child.label}"] = new
             now = one.pointer + f"/{position}"
             self.moved += [(now, child.pointer)] if now != child.pointer else []
-        return jsontext.replace(_base(one, "[]"), changes) if changes else _base(one, "[]")
+        text = jsontext.replace(_base(one, "[]"), changes) if changes else _base(one, "[]")
+        return _in_order(text, [(int(child.label), new) for child, new in read])
+
+    def without_open_end(self, one: Field, read: list[tuple[Field, str | None]]) -> list[tuple[Field, str | None]]:
+        """Places of a tuple that nobody filled in end the list; one between others cannot be skipped."""
+        while read and read[-1][0].is_place and read[-1][1] is None:
+            read = read[:-1]
+        told = {problem.pointer for problem in self.problems}
+        for child, new in read:
+            if child.is_place and new is None and child.pointer not in told:
+                self.problems.append(Problem(child.pointer, _("Fill this in: what follows has a place behind it.")))
+        return read
+
+
+def _in_order(text: str, items: list[tuple[int, str | None]]) -> str:
+    """A list whose items stand by their first number, put into the order that was chosen. White space stays."""
+    there = [(number, new) for number, new in items if new is not None]
+    ordered = sorted(there)
+    if there == ordered:
+        return text
+    places = enumerate(zip(there, ordered, strict=True))
+    return jsontext.replace(text, {f"/{at}": new for at, ((_n, new), (_o, old)) in places if new != old})
 
 
 def _base(one: Field, empty: str) -> str:

@@ -159,7 +159,7 @@ class Parts:
         """Edits replace the arguments whole: an object, of names that somebody knows, fitting their schema."""
         if not isinstance(_read(edits, place), dict):
             raise Unanswerable([Problem(place, _("Edited arguments must be a JSON object."))])
-        wrong = _problems(self.kit.edits_schema, edits)
+        wrong = [*self.kept(edits), *_problems(self.kit.edits_schema, edits)]
         known = {*jsontext.members(self.given.proposal or "{}"), *_known_names(self.kit.edits_schema)}
         known |= _known_names(self.given.parameters)
         if not _is_open(self.kit.edits_schema) and not _is_open(self.given.parameters):
@@ -168,6 +168,14 @@ class Parts:
             wrong += [Problem(one, _("There is no such argument.")) for one in unknown if one not in told]
         if wrong:
             raise Unanswerable([Problem(place + one.pointer, one.message) for one in wrong])
+
+    def kept(self, edits: str) -> list[Problem]:
+        """What was changed though its schema, or the tool's own, says that it is not to be."""
+        given = jsontext.parse(self.given.proposal or "{}")
+        changed = [one for one in jsontext.changed_paths(given.text, edits) if given.at(one) is not None]
+        schemas_of = [text for text in (self.kit.edits_schema, self.given.parameters) if text is not None]
+        kept = [one for one in changed if any(schemas.keeps(text, one) for text in schemas_of)]
+        return [Problem(one, _("This is not to be changed, says the schema.")) for one in kept]
 
     def check(self, text: str, form: AnswerForm | None) -> None:
         wrong = _problems(self.kit.schema, text)
@@ -223,5 +231,4 @@ def _is_open(schema: str | None) -> bool:
     if schema is None:
         return False
     value = jsontext.loads(schema)
-    node = schemas.resolve(value, value) if isinstance(value, dict) else {}
-    return bool(node.get("additionalProperties") or node.get("patternProperties"))
+    return isinstance(value, dict) and schemas.invites(schemas.resolve(value, value))

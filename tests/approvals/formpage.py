@@ -75,7 +75,7 @@ class FormPage(HTMLParser):
 
 
 def draw(tree: FieldTree) -> FormPage:
-    fields = render_to_string("approvals/fields/_fields.html", {"field": tree.root})
+    fields = render_to_string("approvals/fields/_fields.html", {"tree": tree})
     return FormPage(fields + render_to_string("approvals/fields/_whole.html", {"tree": tree}))
 
 
