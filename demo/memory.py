@@ -14,12 +14,13 @@ Json = dict[str, Any]
 
 @dataclass
 class Pause:
-    """Where a story stands: `asks` = [{"interruptId", "toolCallId", "args"}] in the order of the round."""
+    """Where a story stands: `asks` = [{"interruptId", "toolCallId", "args", "sent"}] in the order of the round."""
 
     story: str
     seed: int
     round: int
     asks: list[Json]
+    run: str = ""  # that asked; an agent without memory does not know
 
     @property
     def ids(self) -> list[str]:

@@ -38,6 +38,7 @@ from ag_ui.core import (
 
 from demo.memory import Memory, Pause
 from demo.stories import Ask, tell
+from demo.trust import Desk
 
 Json = dict[str, Any]
 OPENING = "I have prepared everything. Before I go on, a person has to look at this."
@@ -57,6 +58,7 @@ class Player:
     """Plays one agent. `ledger` lists what its tools really did: the proof that nothing ran twice."""
 
     memory: Memory
+    desk: Desk | None = None  # whose signature every answer has to bear
     ledger: list[Json] = field(default_factory=list)
 
     def run(self, given: RunAgentInput) -> Iterator[BaseEvent]:
@@ -91,18 +93,29 @@ class Player:
             asks.append({"interruptId": f"int-{uuid.uuid4().hex[:12]}", "toolCallId": call, "args": ask.args})
             if call:
                 yield from propose(messages, ask, call)
-        state = self.memory.keep(given, Pause(name, seed, number, asks))
+        interrupts = [interrupt(ask, ids) for ask, ids in zip(story.rounds[number], asks, strict=True)]
+        for ids, sent in zip(asks, interrupts, strict=True):
+            ids["sent"] = sent.model_dump_json(by_alias=True, exclude_none=True)
+        state = self.memory.keep(given, Pause(name, seed, number, asks, given.run_id))
         yield StateSnapshotEvent(snapshot=state)
         yield MessagesSnapshotEvent(messages=messages)
-        interrupts = [interrupt(ask, ids) for ask, ids in zip(story.rounds[number], asks, strict=True)]
         yield finished(given, RunFinishedInterruptOutcome(interrupts=interrupts))
 
     def go_on(self, given: RunAgentInput, messages: list[Message], pause: Pause) -> Iterator[BaseEvent]:
         entries = covering(given, pause)
+        self.believe(given, pause)
         for ask, ids in zip(tell(pause.story, pause.seed).rounds[pause.round], pause.asks, strict=True):
             yield from self.carry_out(messages, ask, ids, entries[ids["interruptId"]])
         self.memory.clear(given)
         yield from self.open(given, messages, pause.story, pause.seed, pause.round + 1)
+
+    def believe(self, given: RunAgentInput, pause: Pause) -> None:
+        """Raises Refused for answers that the desk did not sign, or signed for something else."""
+        try:
+            if self.desk and pause.run:
+                self.desk.check(given, pause)
+        except (ValueError, OSError) as problem:
+            raise Refused("APPROVAL_SIGNATURE_INVALID", f"this answer is not the desk's: {problem}") from problem
 
     def carry_out(self, messages: list[Message], ask: Ask, ids: Json, entry: ResumeEntry) -> Iterator[BaseEvent]:
         """Do what was decided and report it on the original tool call."""

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from demo.memory import Checkpoints, Memory, Replay
 from demo.player import Player
+from demo.trust import Desk
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -72,13 +73,16 @@ def main() -> None:
     parser.add_argument("memory", choices=["keeping", "replaying"])
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state", type=Path, help="where the keeping agent keeps its pauses over a restart")
+    parser.add_argument("--desk", help="address of the desk whose signature every answer has to bear")
+    parser.add_argument("--name", default="", help="who this agent is to the desk")
     given = parser.parse_args()
     # Importing Daphne installs Twisted's asyncio reactor, which only a server should do.
     from daphne.server import Server
 
     memory: Memory = Replay() if given.memory == "replaying" else Checkpoints(given.state)
+    desk = Desk(given.desk, given.name) if given.desk else None
     endpoint = f"tcp:port={given.port}:interface=127.0.0.1"
-    Server(application=Application(Player(memory)), endpoints=[endpoint], server_name="").run()
+    Server(application=Application(Player(memory, desk=desk)), endpoints=[endpoint], server_name="").run()
 
 
 if __name__ == "__main__":

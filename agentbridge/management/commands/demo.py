@@ -51,6 +51,7 @@ AGENTS = (
     ("ledgerline", "Ledgerline", "keeping", "DEMO_KEEPING_PORT"),
     ("parcelhand", "Parcelhand", "replaying", "DEMO_REPLAYING_PORT"),
 )
+VERIFIES = "keeping"  # this one runs nothing that the desk did not sign
 OPEN_AT_ONCE = 8  # cases that wait for people; a decided one is followed by the next story
 
 
@@ -118,8 +119,9 @@ class Command(BaseCommand):
             people.set_queue(name, risk=risk, now=timezone.now())
         self.stdout.write("2/3 people and agents …")
         self.add_people()
-        for slug, name, _, port in AGENTS:
-            words = [word for tool, queue in ROUTES for word in ("--route", f"{tool}={queue}")]
+        for slug, name, memory, port in AGENTS:
+            words = ["--receipts", "Ed25519" if memory == VERIFIES else "off"]
+            words += [word for tool, queue in ROUTES for word in ("--route", f"{tool}={queue}")]
             address = f"http://127.0.0.1:{os.environ[port]}/"
             call_command("add_agent", slug, address, "--name", name, "--queue", "Payments", *words, stdout=StringIO())
 
@@ -129,9 +131,10 @@ class Command(BaseCommand):
 
     def launch(self, children: Children, port: int) -> None:
         self.stdout.write("3/3 agents, web server, worker …")
-        for _, name, memory, variable in AGENTS:
-            state = str(settings.BASE_DIR / "var" / f"demo-{memory}.json")
-            children.start(name, "-m", "demo.server", memory, "--port", os.environ[variable], "--state", state)
+        for slug, name, memory, variable in AGENTS:
+            words = ["--port", os.environ[variable], "--state", str(settings.BASE_DIR / "var" / f"demo-{memory}.json")]
+            words += ["--desk", settings.PUBLIC_URL, "--name", slug] if memory == VERIFIES else []
+            children.start(name, "-m", "demo.server", memory, *words)
         children.start("web server", "manage.py", "serve", "--port", str(port))
         children.start("worker", "manage.py", "bridge")
         for address in (f"http://127.0.0.1:{port}/readyz", *(agent_ledger(variable) for *_, variable in AGENTS)):
