@@ -1,0 +1,74 @@
+"""A request of a client, read as far as the guard needs it: which thread, which run, which answers. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from agentbridge.guard.entries import Entries, read_entries
+from agentbridge.guard.refusals import BadInput
+from agentbridge.wire.protocol import ProtocolError, camel, read_input
+from approvals import jsontext
+
+# Members that decide where a run goes. A second spelling, or a second value, would be read differently by others.
+DECISIVE = {"threadId", "runId", "resume", "forwardedProps", "messages"}
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One RunAgentInput. `resume` is its text, None where it answers nothing (R-11)."""
+
+    thread_id: str
+    run_id: str
+    resume: str | None
+    rest: str  # digest of everything but the run id: what a retry of the same sender has in common
+    hidden: bool = False  # an answer beside `resume[]`
+    body: bytes = b""
+
+    @property
+    def key(self) -> str:
+        return digest(self.thread_id)
+
+    @property
+    def entries(self) -> Entries:
+        """Raises Refusal."""
+        return read_entries(self.resume or "[]")
+
+
+def read(body: bytes) -> Ask:
+    """Raises BadInput for what two readers could understand in two ways, and for what is no input at all."""
+    try:
+        text = body.decode("utf-8")
+        found = read_input(text)
+        members = jsontext.members(text)
+        _check_spelling(text, members)
+    except (UnicodeDecodeError, ProtocolError, jsontext.JSONTextError) as problem:
+        raise BadInput(str(problem)) from problem
+    resume = found.resume if found.resume and jsontext.items(found.resume) else None
+    return Ask(
+        thread_id=found.thread_id, run_id=found.run_id, resume=resume, rest=_rest(members),
+        hidden=_hidden(found.forwarded_props), body=body,
+    )  # fmt: skip
+
+
+def _check_spelling(text: str, members: dict[str, str]) -> None:
+    for name in members:
+        if name not in DECISIVE and camel(name) in DECISIVE:
+            raise BadInput(f"The input spells {camel(name)} as {name}.")
+    twice = set(jsontext.parse(text).duplicates) & {f"/{name}" for name in DECISIVE}
+    if twice:
+        raise BadInput(f"The input has {min(twice)[1:]} twice.")
+
+
+def _rest(members: dict[str, str]) -> str:
+    return digest(jsontext.dumps([[name, members[name]] for name in sorted(members) if name != "runId"]))
+
+
+def _hidden(props: str) -> bool:
+    """LangGraph's older clients answer by `forwardedProps.command.resume` (L-1); `camel` spellings alike."""
+    command = jsontext.member(props, "command") if props.startswith("{") else None
+    return command is not None and command.startswith("{") and "resume" in jsontext.members(command)
