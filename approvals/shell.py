@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from approvals import permissions, waiting
+from approvals import permissions, shortcuts, waiting
 from approvals.models import User
 
 
@@ -22,6 +22,8 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "now": now,
         "section": request.path.strip("/").partition("/")[0],
         "role": role.label if role else "",
+        "keys_on": isinstance(user, User) and user.keys_on,
+        "shortcuts": SimpleLazyObject(lambda: shortcuts.of(user)) if isinstance(user, User) else (),
         "open_count": SimpleLazyObject(lambda: waiting.count(user, now=now))
         if isinstance(user, User) and role
         else None,

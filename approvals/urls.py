@@ -6,7 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from approvals.views import audit, batch, case, courtesies, desk, preview, queue, saved, sign_in
+from approvals.views import audit, batch, case, courtesies, desk, me, preview, queue, saved, sign_in
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cases/<slug:code>/reading/", desk.reading_now, name="case-reading"),
     path("cases/<slug:code>/recall/", case.recall, name="case-recall"),
     path("audit/", audit.audit, name="audit"),
+    path("accounts/me/", me.me, name="me"),
     path("accounts/login/", sign_in.SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
 ]

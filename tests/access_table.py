@@ -47,6 +47,15 @@ API = {
 PAGES = {
     "GET ": "302 302 302 302 302 302",
     "GET queue/": SIGNED_IN,
+    "GET queue/side-by-side/": SIGNED_IN,
+    "POST queue/side-by-side/": "302 422 422 422 422 422",  # 422: nothing was in the list
+    "POST queue/views/": "302 302 302 302 302 302",
+    "POST queue/views/<int:number>/": "302 404 404 404 404 404",  # there is no such view
+    "GET tasks/<slug:code>/take-over/": PAGE_SEES,
+    "POST tasks/<slug:code>/take-over/": "302 409 404 403 403 403",  # 409: nobody is on it
+    "GET tasks/<slug:code>/not-now/": PAGE_SEES,
+    "POST tasks/<slug:code>/not-now/": "302 302 404 403 403 403",
+    "POST tasks/<slug:code>/pick-up/": "302 302 404 302 302 302",
     "POST tasks/<slug:code>/claim/": "302 302 404 302 302 302",  # a refusal is told on the page they came from
     "GET audit/": SIGNED_IN,
     "GET cases/<slug:code>/": PAGE_SEES,
@@ -58,6 +67,8 @@ PAGES = {
     "POST tasks/<slug:code>/note/": "302 303 404 303 403 403",
     "GET tasks/<slug:code>/precedents/": PAGE_SEES,
     "POST cases/<slug:code>/reading/": PAGE_SEES,
+    "GET accounts/me/": SIGNED_IN,
+    "POST accounts/me/": "302 303 303 303 303 303",
     "GET accounts/login/": "200 302 302 302 302 302",
     "POST accounts/logout/": "302 302 302 302 302 302",
     "GET agents/": SIGNED_IN,
@@ -97,6 +108,7 @@ QUERIES = {
 BODIES = {
     "POST api/v1/tasks/<code>/decision": {"verdict": "approved", "shownDigest": "{digest}"},
     "POST tasks/<slug:code>/decision/": {"verdict": "approved", "shown_digest": "{digest}"},
+    "POST tasks/<slug:code>/not-now/": {"until": "2999-01-01T09:00"},
     "POST tasks/<slug:code>/note/": {"note": "Have a look."},
     "POST api/v1/cases/<code>/resolve-doubt": {"action": "resend", "reason": "why"},
     "POST api/v1/cases/<code>/close-expired": {"action": "abandon", "reason": "why"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django import template
@@ -103,11 +103,11 @@ def deadline(context: template.Context, at: datetime | None, text: str = "") -> 
 
 @register.filter
 def short_time(at: datetime | None, today: datetime | None = None) -> str:
-    """Time of day in UTC, with the day when it is not today."""
+    """Time of day in the reader's zone, with the day when it is not today."""
     if at is None:
         return ""
     local, here = localtime(at), localtime(today or now())
-    clock = date_format(local, "H:i") + " UTC"
+    clock = f"{date_format(local, 'H:i')} {local.tzname()}"
     day = _("j M")  # not inside the f-string: makemessages does not look there
     return clock if local.date() == here.date() else f"{date_format(local, day)}, {clock}"
 
@@ -115,7 +115,7 @@ def short_time(at: datetime | None, today: datetime | None = None) -> str:
 @register.filter
 def full_time(at: datetime | None) -> str:
     """Date and time to the millisecond in UTC, for the record."""
-    return "" if at is None else f"{localtime(at):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
+    return "" if at is None else f"{localtime(at, UTC):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
 
 
 @register.filter

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from approvals import acting, audit
 from approvals.models import User
 from approvals.rates import Bucket
+from approvals.views import me
 
 GUESSES = Bucket("sign-in-as", size=10, per_second=0.1)  # failures of one address with one name
 FAILURES = Bucket("sign-in", size=200, per_second=2)  # of one address, which may be a proxy with everybody behind it
@@ -44,7 +45,7 @@ class SignIn(LoginView):
         person = form.get_user()
         with acting.in_session(self.request):
             audit.record("login.ok", f"{person.display_name} signed in.", actor=person, now=timezone.now())
-        return response
+        return me.speaking(response, person.language) if person.language else response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         _failures(self.request, take=True)

@@ -1,60 +1,71 @@
-/* <key-shortcuts>: single keys for the queue. Off by choice, never in fields, never twice for a held key. */
+/* <key-shortcuts>: single keys, as each person set them. Off by choice, never in fields, never twice for a held key.
 
-const STORE = "countersign.keys";
+   Elements say what they are for: `data-key-focus="approve"` is led to, `data-key-act="claim"` is pressed,
+   `data-key-row` holds what belongs together and `data-key-open` is its place in the order of j and k. */
+
+const TYPING = "input:not([type=checkbox], [type=radio]), select, textarea, dialog, [contenteditable]";
+const FIELDS = "input:not([type=hidden], [hidden]), select, textarea:not([hidden])";
 
 class KeyShortcuts extends HTMLElement {
   connectedCallback() {
     this.dialog = this.querySelector("dialog");
-    this.opener = this.querySelector("button");
-    this.opener.addEventListener("click", () => this.dialog.showModal());
-    this.choice = this.querySelector("[name=keys]");
-    this.choice.checked = localStorage.getItem(STORE) !== "off";
-    this.choice.addEventListener("change", () => {
-      localStorage.setItem(STORE, this.choice.checked ? "on" : "off");
-      this.draw();
-    });
+    this.querySelector("button").addEventListener("click", () => this.dialog.showModal());
+    this.keys = new Map([...this.querySelectorAll("[data-key-for]")].map((key) => [key.textContent, key.dataset.keyFor]));
     this.press = (event) => this.pressed(event);
     document.addEventListener("keydown", this.press);
     this.hidden = false;
-    this.draw();
   }
 
   disconnectedCallback() {
     document.removeEventListener("keydown", this.press);
   }
 
-  draw() {
-    this.querySelector(".keys").hidden = !this.choice.checked;
-    this.opener.hidden = this.choice.checked;
-  }
-
   pressed(event) {
-    const busy = event.target.closest("input, select, textarea, dialog, [contenteditable]");
-    if (busy || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const acts = { j: () => this.move(1), k: () => this.move(-1), o: () => this.here()?.click(), c: () => this.claim() };
-    const also = { "/": () => document.getElementById("q").focus(), "?": () => this.dialog.showModal() };
-    const act = { ...acts, ...also }[event.key];
-    if (!act || !this.choice.checked) return;
-    event.preventDefault();
-    act();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    // A held Enter would press the button it is on again and again.
+    if (event.repeat && event.key === "Enter" && event.target.closest("button, a")) return event.preventDefault();
+    if (event.key === "Escape" && event.target.matches(FIELDS)) return this.leave(event.target);
+    if (event.repeat || event.target.closest(TYPING) || this.dataset.on !== "yes") return;
+    const action = this.keys.get(event.key);
+    if (action && this.does(action)) event.preventDefault();
   }
 
-  links() {
-    return [...document.querySelectorAll(".row h2 a")];
+  /* True where there was something to do: other keys stay the browser's. */
+  does(action) {
+    if (action === "help") return this.dialog.showModal(), true;
+    if (action === "next" || action === "previous") return this.move(action === "next" ? 1 : -1);
+    const found = action === "open" ? this.row()?.querySelector("[data-key-open]") : this.find(action);
+    if (!found) return false;
+    if (action === "open" || found.dataset.keyAct === action) found.click();
+    else this.lead(found);
+    return true;
   }
 
-  here() {
-    return document.activeElement.closest(".row")?.querySelector("h2 a");
+  find(action) {
+    const wanted = `[data-key-act="${action}"], [data-key-focus="${action}"]`;
+    return this.row()?.querySelector(wanted) ?? [...document.querySelectorAll(wanted)].find((one) => one.checkVisibility());
+  }
+
+  lead(element) {
+    element.closest("details:not([open])")?.setAttribute("open", "");
+    const target = element.matches("form, section, div") ? element.querySelector(FIELDS) : element;
+    target?.focus();
+  }
+
+  leave(field) {
+    field.blur();
+    field.closest("[data-key-row]")?.querySelector("[data-key-open]")?.focus();
+  }
+
+  row() {
+    return document.activeElement?.closest("[data-key-row]");
   }
 
   move(step) {
-    const links = this.links();
-    const place = links.indexOf(this.here());
-    links[place < 0 ? 0 : Math.min(Math.max(place + step, 0), links.length - 1)]?.focus();
-  }
-
-  claim() {
-    document.activeElement.closest(".row")?.querySelector("[data-key=c]")?.click();
+    const stops = [...document.querySelectorAll("[data-key-open]")];
+    const here = stops.indexOf(this.row()?.querySelector("[data-key-open]"));
+    stops[here < 0 ? 0 : Math.min(Math.max(here + step, 0), stops.length - 1)]?.focus();
+    return stops.length > 0;
   }
 }
 
