@@ -34,6 +34,7 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
+BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
 
@@ -72,7 +73,9 @@ class Worker:
             busy = await self._look()
             if once and not busy and not self.deliveries:
                 return
-            if not busy:
+            if busy:
+                await asyncio.sleep(BREATH_SECONDS)
+            else:
                 await self._nap()
 
     def stop(self) -> None:
