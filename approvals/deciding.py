@@ -48,12 +48,14 @@ def decide(
     shown_digest: str,
     idempotency_key: str = "",
     by_kind: str = Decision.ByKind.PERSON,
+    batch: str = "",
     now: datetime,
 ) -> Decision:
     """Record the answer to a task, exactly as it will leave; the last one of a case settles the case.
 
-    The same person with the same key and content gets the decision that was recorded then. Raises NotAllowed,
-    AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed, Invalid.
+    The same person with the same key and content gets the decision that was recorded then. `batch`: the list of which
+    it is one (`approvals.batch`). Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
+    Invalid.
     """
     case, task = locking.locked(task)
     by = locking.locked_person(by)
@@ -76,7 +78,7 @@ def decide(
     )
     Task.objects.filter(pk=task.pk, state=State.OPEN).update(state=State.SETTLED, claimed_by=None, claimed_at=None)
     settled = _settle_if_complete(case, now)
-    _record_decided(decision, now)
+    _record_decided(decision, now, batch)
     if settled:
         _record_settled(case, now)
     return decision
@@ -201,7 +203,7 @@ def _recallable(case: Case, now: datetime) -> None:
         raise Expired(_("Time ran out: the decisions stay as they are."))
 
 
-def _record_decided(decision: Decision, now: datetime) -> None:
+def _record_decided(decision: Decision, now: datetime, batch: str) -> None:
     task = decision.task
     name = decision.by.display_name if decision.by else "A rule"
     changed = _changed(decision)
@@ -211,7 +213,7 @@ def _record_decided(decision: Decision, now: datetime) -> None:
         f"{name} {decision.verdict} {task.code}{with_edits}.",
         actor=decision.by,
         task=task,
-        data={**facts(decision), "changedPaths": changed},
+        data={**facts(decision), "changedPaths": changed, **({"batch": batch} if batch else {})},
         now=now,
     )
 

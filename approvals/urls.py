@@ -6,7 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from approvals.views import audit, batch, case, courtesies, desk, me, preview, queue, saved, sign_in
+from approvals.views import audit, batch, case, courtesies, desk, me, preview, queue, saved, sign_in, workbench
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
@@ -27,7 +27,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cases/<slug:code>/", case.case, name="case"),
     path("cases/<slug:code>/reading/", desk.reading_now, name="case-reading"),
     path("cases/<slug:code>/recall/", case.recall, name="case-recall"),
+    path("cases/<slug:code>/findings/", workbench.finding_note, name="finding-note"),
     path("audit/", audit.audit, name="audit"),
+    path("audit/questions/", workbench.question_save, name="question-save"),
+    path("audit/questions/<int:number>/forget/", workbench.question_forget, name="question-forget"),
+    path("audit/samples/", workbench.sample_draw, name="sample-draw"),
+    path("audit/samples/<int:number>/", workbench.sample_page, name="sample-page"),
+    path("audit/findings/", workbench.finding_list, name="finding-list"),
+    path("audit/findings/<int:number>/close/", workbench.finding_close, name="finding-close"),
     path("accounts/me/", me.me, name="me"),
     path("accounts/login/", sign_in.SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

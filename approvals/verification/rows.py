@@ -46,6 +46,8 @@ class Rows:
     seen: set[Place] = field(default_factory=set)
     untold: set[str] = field(default_factory=set)  # tasks of which an entry's data was erased
     covered: set[tuple[int, str]] = field(default_factory=set)
+    emptied: set[tuple[str, str]] = field(default_factory=set)  # case and task of exhibits without a body
+    erased: set[str] = field(default_factory=set)  # cases of which an entry says that their content was erased
 
     @classmethod
     def read(cls, report: Report) -> Rows:
@@ -56,8 +58,11 @@ class Rows:
             digest = _digest(jsontext.dumps(facts(decision)))
             stored = Stored(decision.pk, digest, decision.recalled_at is not None, decision.voided_at is not None)
             rows.decisions.setdefault(place, []).append(stored)
-        for code, shown, body in Exhibit.objects.order_by("pk").values_list("task__code", "digest", "body").iterator():
-            if exhibits.digest(body) != shown:
+        frozen = Exhibit.objects.order_by("pk").values_list("task__case__code", "task__code", "digest", "body")
+        for case, code, shown, body in frozen.iterator(chunk_size=2000):
+            if not body:
+                rows.emptied.add((case, code))
+            elif exhibits.digest(body) != shown:
                 report.tampered(f"What was shown for {code} does not have its digest.")
             rows.shown.add((code, shown))
         return rows
@@ -88,7 +93,8 @@ class Rows:
         if not stored and seq <= self.until:
             self.report.tampered(f"The decision of entry {seq} is gone or was made by somebody else.", seq)
         elif stored and data:
-            data.pop("changedPaths", None)
+            for beside in ("changedPaths", "batch"):  # told with the decision, stored nowhere else
+                data.pop(beside, None)
             digest = _digest(jsontext.dumps(data))
             if all(one.digest != digest for one in stored):
                 self.report.tampered(f"The decision of entry {seq} is not what was decided.", seq)
@@ -109,9 +115,13 @@ class Rows:
 
     def told_erased(self, seq: int, members: dict[str, Any], data: dict[str, Any]) -> None:
         self.covered.update((int(number), column) for number, column in data.get("entries", []))
+        self.erased.add(members["case"])
 
     def compare(self) -> None:
         """After all entries: rows that none of them tells of."""
+        for case, code in sorted(self.emptied):
+            if case not in self.erased:
+                self.report.incomplete(f"What was shown for {code} is gone, and no entry says that it was erased.")
         for place, all_stored in self.decisions.items():
             if place not in self.seen:
                 self.report.tampered(f"There is a decision on {place[0]} that no entry tells of.")

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import claiming, people, waiting
+from approvals import claiming, people
 from approvals.models import Queue, Task
 from approvals.models.people import Role
+from approvals.waiting import counting, pages
 from tests.people import asked, new_task, person, question_kit, shown
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def in_minutes(minutes):
 
 
 def tools(response):
-    return [row["task"].tool or "?" for row in response.context["rows"]]
+    return [row.task.tool or "?" for row in response.context["rows"]]
 
 
 def test_visitors_sign_in_first(client, db):
@@ -92,12 +93,12 @@ def test_an_expired_task_is_not_open_but_can_be_found(page, open_case):
 
 
 def test_pages_go_on_where_the_last_one_ended(page, open_case, monkeypatch):
-    monkeypatch.setattr(waiting, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE", 2)
     for number in range(5):
         open_case(exhibit=shown(f"t{number}"), deadline=in_minutes(5 + number // 2) if number < 3 else None)
     seen, query = [], ""
     while True:
-        response = page(query)
+        response = page(f"?{query}")
         seen += tools(response)
         if not (query := response.context["next_page"]):
             break
@@ -105,10 +106,10 @@ def test_pages_go_on_where_the_last_one_ended(page, open_case, monkeypatch):
 
 
 def test_counting_stops_and_says_so(page, open_case, monkeypatch):
-    monkeypatch.setattr(waiting, "COUNTED", 2)
+    monkeypatch.setattr(counting, "COUNTED", 2)
     open_case(3)
     assert str(page().context["open_count"]) == "2+"
-    assert [view.number for view in page().context["views"]] == [None] * 7
+    assert [view.number for view in page().context["views"]] == [None] * 8
 
 
 def test_the_rail_counts_what_its_links_find(page, alice, open_case):
@@ -124,7 +125,7 @@ def test_htmx_gets_the_fragment_with_its_companions(page, open_case):
     response = page(**{"HX-Request": "true"})
     html = response.content.decode()
     assert "<html" not in html and 'id="queue-list"' in html
-    assert html.count("hx-swap-oob") == 3
+    assert html.count("hx-swap-oob") == 4
     assert "HX-Request" in response.headers["vary"]
 
 

@@ -1,0 +1,152 @@
+"""Several tasks side by side: their arguments in one table, what is equal said once, what differs marked. Reads only.
+
+This is also what a list is decided on (`approvals.batch`), so nothing of a set of equal calls is cut: what is too long
+to be shown whole is decided on its own page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from approvals import batch, exhibits, jsontext, permissions
+from approvals.exhibits import Content
+from approvals.models import Exhibit, Task, User
+from approvals.models.cases import State, Verdict
+
+MOST_COLUMNS = 8
+LONGEST = 400  # characters of one value in the table
+CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    name: str
+    text: str | None  # None: this task has no such argument
+    whole: bool
+    stands_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    task: Task
+    content: Content
+    state: str
+    call: str  # equal for equal calls
+    cells: list[Cell]
+    why_not: str | None  # why this task cannot be decided in a list by this person
+
+    @property
+    def out(self) -> int:
+        return sum(cell.stands_out for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """Tasks that ask for the very same call: what may be approved together."""
+
+    lines: list[Line]
+    arguments: list[tuple[str, str]]  # all of them, whole
+    is_whole: bool
+
+    @property
+    def may_approve(self) -> bool:
+        return self.is_whole and len(self.lines) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    lines: list[Line]
+    same: list[tuple[str, str]]
+    names: list[str]  # of the columns: arguments that differ
+    more: int  # arguments that differ and have no column
+
+    @property
+    def open_lines(self) -> list[Line]:
+        return [line for line in self.lines if line.why_not is None]
+
+    @property
+    def equal(self) -> list[Equal]:
+        """The sets of equal calls that this person may decide, the largest first."""
+        sets: dict[tuple[str, str], list[Line]] = {}
+        for line in self.open_lines:
+            sets.setdefault((line.task.agent, line.call), []).append(line)
+        found = sorted(sets.values(), key=len, reverse=True)
+        return [_equal(lines) for lines in found if len(lines) > 1]
+
+
+def read(user: User, codes: Sequence[str], *, now: datetime) -> Table:
+    """The tasks of these codes that this person may see, in the order of the codes; in two queries."""
+    wanted = list(dict.fromkeys(codes))[: batch.MOST]
+    tasks = permissions.visible_tasks(user).filter(code__in=wanted).select_related("case", "queue")
+    found = sorted(tasks, key=lambda task: wanted.index(task.code))
+    shown = Exhibit.objects.filter(task__in=found).values_list("task_id", "digest", "body")
+    bodies = {(task, digest): body for task, digest, body in shown}
+    contents = [exhibits.load(bodies[task.pk, task.shown_digest]) for task in found]
+    arguments = [_arguments(content) for content in contents]
+    same, names, more = _columns(arguments)
+    usual = {name: _usual([one.get(name) for one in arguments]) for name in names}
+    lines = [
+        Line(
+            task=task,
+            content=content,
+            state=task.state_at(now),
+            call=batch.same_call(content),
+            cells=[_cell(name, given.get(name), usual[name]) for name in names],
+            why_not=_why_not(user, task, content, now),
+        )
+        for task, content, given in zip(found, contents, arguments, strict=True)
+    ]
+    return Table(lines, same, names, more)
+
+
+def _arguments(content: Content) -> dict[str, str]:
+    """Name and text of each argument; strings without their quotes, all else as it was written."""
+    if content.proposal is None:
+        return {"": content.message or content.reason}
+    try:
+        document = jsontext.parse(content.proposal)
+    except jsontext.JSONTextError:
+        return {"": content.proposal}
+    members = document.root.members if document.root.kind == "object" else ()
+    if not members or len(dict(members)) < len(members):  # a name that stands there twice must not hide one
+        return {"": content.proposal}
+    return {name: node.text if node.kind == "string" else document.source(node) for name, node in members}
+
+
+def _columns(arguments: Sequence[dict[str, str]]) -> tuple[list[tuple[str, str]], list[str], int]:
+    names = list(dict.fromkeys(name for given in arguments for name in given))
+    same = [name for name in names if len({given.get(name) for given in arguments}) == 1]
+    differ = [name for name in names if name not in same]
+    return [(name, arguments[0][name]) for name in same], differ[:MOST_COLUMNS], len(differ[MOST_COLUMNS:])
+
+
+def _usual(values: Sequence[str | None]) -> str | None:
+    """The value that most agree in; None when there is none, and then nothing stands out."""
+    value, times = Counter(values).most_common(1)[0]
+    return value if times >= max(2, 0.6 * len(values)) else None
+
+
+def _cell(name: str, text: str | None, usual: str | None) -> Cell:
+    whole = text is None or len(text) <= LONGEST
+    shown = text if text is None or whole else text[: LONGEST - 1] + CUT
+    return Cell(name, shown, whole, usual is not None and text != usual)
+
+
+def _equal(lines: list[Line]) -> Equal:
+    arguments = list(_arguments(lines[0].content).items())
+    return Equal(lines, arguments, all(len(text) <= LONGEST for _name, text in arguments))
+
+
+def _why_not(user: User, task: Task, content: Content, now: datetime) -> str | None:
+    if task.state_at(now) != State.OPEN:
+        return _("Not open any more.")
+    if task.case.blocked:
+        return task.case.blocked
+    if content.proposal is None:
+        return _("Not a call with readable arguments: answered on its own page.")
+    return batch.why_not(task) or permissions.can_decide(user, task, Verdict.REJECTED)
