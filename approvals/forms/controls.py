@@ -31,7 +31,8 @@ def say(made: Field, posted: Posted) -> None:
     absent = made.source is None
     states = [("", _("as filled in"))]
     states += [("empty", _("an empty text"))] if made.kind == "text" and absent else []
-    states += [("empty", _("an empty list"))] if made.kind == "array" and absent and not made.required else []
+    if absent and not made.required and made.pointer and made.kind in ("object", "array"):
+        states += [("empty", _("an empty list") if made.kind == "array" else _("an empty object"))]
     states += [("null", "null")] if made.nullable else []
     states += [("out", _("left out"))] if not absent and not made.required and not made.is_item and made.pointer else []
     made.rendered_state = "null" if made.source == "null" and made.nullable else ""

@@ -47,9 +47,7 @@ def read(post: Mapping[str, str], schema_text: str | None, value_text: str | Non
 class Filling:
     """One form with what was posted for it."""
 
-    def __init__(
-        self, schema_text: str | None, first: str | None, prefix: str, post: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, schema_text: str | None, first: str | None, prefix: str, post: Mapping[str, str] | None) -> None:
         self.schema = usable(schema_text)
         self.root_schema = self.schema if isinstance(self.schema, dict) else {}
         self.first = first
@@ -170,5 +168,3 @@ def _changes(first: str | None, now: str | None) -> list[diff.Change]:
 
 def _not_json(error: JSONTextError) -> str:
     return _("This is not JSON: %(why)s.") % {"why": error}
-
-

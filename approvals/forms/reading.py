@@ -37,6 +37,7 @@ class Reader:
     def __init__(self, posted: Posted, root: Schema) -> None:
         self.posted = posted
         self.root = root
+        self.known: dict[int, bool] = {}  # by field: whether anything of it was touched
         self.problems: list[Problem] = []
         self.moved: list[tuple[str, str]] = []
 
@@ -49,13 +50,19 @@ class Reader:
         )
 
     def any_touched(self, one: Field) -> bool:
-        return any(self.is_touched(inner) for inner in one.walk())
+        if id(one) not in self.known:
+            self.known[id(one)] = self.is_touched(one) or self.touched_inside(one)
+        return self.known[id(one)]
+
+    def touched_inside(self, one: Field) -> bool:
+        return any(self.any_touched(child) for child in one.children)
 
     def state(self, one: Field) -> str:
         """What is said about the place; typing over a `null` says that it is not null any more."""
         said = self.posted.about("state", one.pointer)
-        if said is None or (said == one.rendered_state and one.shown != one.rendered):
-            return one.rendered_state if one.shown == one.rendered else ""
+        is_typed_in = one.shown != one.rendered or self.touched_inside(one)
+        if said is None or (said == one.rendered_state and is_typed_in):
+            return "" if is_typed_in else one.rendered_state
         return said if said in {option.value for option in one.states} else one.rendered_state
 
     def value(self, one: Field, *, wanted: bool) -> str | None:
@@ -65,8 +72,13 @@ class Reader:
         if not self.any_touched(one):
             return one.source if one.source is not None else self.untouched(one, wanted)
         stated = self.state(one)
+        if stated in ("null", "empty") and self.touched_inside(one):
+            self.problems.append(
+                Problem(one.pointer, _("Something is filled in here: it cannot be empty or null too."))
+            )
         if stated:
-            return {"null": "null", "out": None, "empty": "[]" if one.kind == "array" else '""'}[stated]
+            empty = {"object": "{}", "array": "[]"}.get(one.kind, '""')
+            return {"null": "null", "out": None, "empty": empty}[stated]
         read = {
             "text": self.text,
             "number": self.number,
@@ -151,7 +163,11 @@ class Reader:
         firm = [child for child in one.children if child.conditional is None]
         text = self.with_members(one, _base(one, "{}"), firm)
         loose = [child for child in one.children if child.conditional is not None]
-        return self.with_members(one, text, [child for child in loose if self.applies(child, text)])
+        while asked := [child for child in loose if self.applies(child, text)]:
+            # What came in may be the condition of what did not yet.
+            text = self.with_members(one, text, asked)
+            loose = [child for child in loose if not any(child is one_asked for one_asked in asked)]
+        return text
 
     def with_members(self, one: Field, text: str, children: list[Field]) -> str:
         changes: dict[str, str | None] = {}
