@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals import answering, audit, chain, clock, exhibits, jsontext, locking, permissions
+from approvals import anchors, answering, audit, chain, clock, exhibits, jsontext, locking, permissions
 from approvals.answering import Answer, Given
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, User
@@ -57,6 +57,8 @@ def decide(
     it is one (`approvals.batch`). Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
     Invalid.
     """
+    if missing := anchors.refusal():
+        raise Blocked(missing)
     case, task = locking.locked(task)
     by = locking.locked_person(by)
     given = Given(verdict=verdict, edits=edits, input=input, comment=comment, reason_code=reason_code)

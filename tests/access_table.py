@@ -58,6 +58,21 @@ PAGES = {
     "POST tasks/<slug:code>/pick-up/": "302 302 404 302 302 302",
     "POST tasks/<slug:code>/claim/": "302 302 404 302 302 302",  # a refusal is told on the page they came from
     "GET audit/": SIGNED_IN,
+    "POST audit/questions/": "302 303 303 303 303 303",
+    "POST audit/questions/<int:number>/forget/": "302 404 404 404 303 404",  # the auditor's own
+    "POST audit/samples/": "302 403 403 403 303 303",
+    "GET audit/samples/<int:number>/": "302 404 404 404 200 200",
+    "GET audit/findings/": "302 403 403 200 200 200",
+    "POST audit/findings/<int:number>/close/": "302 404 404 403 303 403",
+    "POST cases/<slug:code>/findings/": "302 403 404 403 303 403",
+    "GET cases/<slug:code>/record/": PAGE_SEES,
+    "GET audit/erasures/": "302 403 403 200 200 200",
+    "POST audit/erasures/ask/": "302 403 403 404 404 404",
+    "POST audit/erasures/<int:number>/": "302 403 403 403 303 303",  # whoever asked may take it back
+    "POST audit/holds/": "302 403 403 403 303 303",
+    "POST audit/holds/<int:number>/lift/": "302 403 403 403 403 303",
+    "POST audit/retention/": "302 403 403 403 403 303",
+    "POST audit/retention/<int:number>/": "302 403 403 403 403 303",
     "GET cases/<slug:code>/": PAGE_SEES,
     "POST tasks/<slug:code>/decision/": "302 303 404 403 403 403",
     "POST tasks/<slug:code>/preview/": "302 403 404 403 403 403",  # 403: nothing of a form was posted
@@ -106,6 +121,16 @@ QUERIES = {
     "GET agents/<slug:slug>/runs/input/": "run=run-1",
 }
 BODIES = {
+    "POST audit/questions/": {"name": "mine", "words": "verb=task.decided"},
+    "POST audit/samples/": {"size": "1", "seed": "s"},
+    "POST audit/findings/<int:number>/close/": {"reason": "why"},
+    "POST cases/<slug:code>/findings/": {"text": "what"},
+    "POST audit/erasures/ask/": {"case": "C-NONE", "reason": "why", "basis": "law"},
+    "POST audit/erasures/<int:number>/": {"action": "refuse", "because": "why"},
+    "POST audit/holds/": {"agent": "payer", "reason": "why"},
+    "POST audit/holds/<int:number>/lift/": {"because": "why"},
+    "POST audit/retention/": {"days": "30", "basis": "law"},
+    "POST audit/retention/<int:number>/": {"action": "end"},
     "POST api/v1/tasks/<code>/decision": {"verdict": "approved", "shownDigest": "{digest}"},
     "POST tasks/<slug:code>/decision/": {"verdict": "approved", "shown_digest": "{digest}"},
     "POST tasks/<slug:code>/not-now/": {"until": "2999-01-01T09:00"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -52,7 +53,7 @@ def _courtesy(request: PersonRequest, code: str, verb: Callable[..., None]) -> H
         refused = problem
     if request.htmx:
         now = current()
-        line = rows.row(request.user, _task(request, code), back=back_of(request), now=now, kept=True)
+        line = rows.row(request.user, _task(request, code), now=now, kept=True)
         context = {"row": line, "notice": str(refused or ""), "now": now}
         return render(request, "approvals/_task_row.html", context, status=refused.status if refused else 200)
     if refused:
@@ -125,6 +126,7 @@ def _task(request: PersonRequest, code: str) -> Task:
 
 def back_of(request: PersonRequest) -> str:
     """Where they came from, if that is a page of ours."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    wanted = request.POST.get("next") or request.GET.get("next") or request.headers.get("Referer", "")
     safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if safe else "/queue/"
+    here = urlsplit(wanted)._replace(scheme="", netloc="", fragment="").geturl()
+    return here if safe and here.startswith("/") and here != request.path else "/queue/"

@@ -49,7 +49,7 @@ def _context(
         "cursor": glance.cursor,
         "topics": "queue",
         "filters": filters,
-        "address": f"{request.path}?{filters.query(after=filters.after)}",
+        "address": f"{request.path}?{filters.query(after=filters.after) or ALL_OPEN}",
         "page": page,
         "rows": lines,
         "groups": rows.grouped(lines, filters),
@@ -69,12 +69,8 @@ def _rows(request: PersonRequest, tasks: Sequence[Task], kept: Sequence[Task], *
     """The lines of the page, and in their old places those that only stand there because they are being looked at."""
     decisions = rows.decided(kept) if kept else {}
     keep = {task.pk for task in kept}
-    back = waiting.Filters.of(request.GET).query()
     together = sorted((*tasks, *kept), key=news.order) if kept else tasks
     return [
-        rows.row(
-            request.user, task, back=f"/queue/?{back}" if back else "/queue/", now=now,
-            decision=decisions.get(task.pk), kept=task.pk in keep,
-        )
+        rows.row(request.user, task, now=now, decision=decisions.get(task.pk), kept=task.pk in keep)
         for task in together
-    ]  # fmt: skip
+    ]

@@ -21,7 +21,7 @@ ALIKE = 0.6  # of the lines must agree in a value before another one stands out
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`back`: where claiming without script returns to. `decision`: of a line that has been decided meanwhile."""
+    """`decision`: of a line that has been decided meanwhile."""
 
     task: Task
     state: str
@@ -33,7 +33,6 @@ class Row:
     in_list: bool  # can be chosen for a list
     is_back: bool  # was set aside until now
     is_gone: bool  # not open any more, kept in its place
-    back: str
     decision: Decision | None = None
     stands_out: frozenset[str] = frozenset()  # names of arguments that are not as in the lines beside it
 
@@ -46,9 +45,7 @@ class Row:
         return self.mine and not self.is_gone
 
 
-def row(
-    user: User, task: Task, *, back: str, now: datetime, decision: Decision | None = None, kept: bool = False
-) -> Row:
+def row(user: User, task: Task, *, now: datetime, decision: Decision | None = None, kept: bool = False) -> Row:
     """`kept`: the line stands on an open page; when the task is not open any more, it says what became of it."""
     state = task.state_at(now)
     is_open, mine = state == State.OPEN, task.claimed_by_id == user.pk
@@ -67,7 +64,6 @@ def row(
         in_list=reviews and bool(task.tool) and batch.why_not(task) is None,
         is_back=is_open and until is not None and until <= now,
         is_gone=kept and not is_open,
-        back=back,
         decision=decision,
     )
 
