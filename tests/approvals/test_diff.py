@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from approvals import jsontext
 from approvals.diff import Change, Piece, argument_diff, side_by_side
 
 
@@ -21,6 +23,16 @@ from approvals.diff import Change, Piece, argument_diff, side_by_side
         ('{"a":[1,2]}', '{"a":[1]}', [Change("/a/1", "removed", "number", "2", None)]),
         ("{}", '{"a/b":{"c": []}}', [Change("/a~1b", "added", "object", None, '{"c": []}')]),
         ('{"a":1,"b":2}', '{ "b":2, "a":1 }', []),
+        ("[1,2,3]", "[2,3]", [Change("/0", "removed", "number", "1", None)]),
+        ("[1,2,3]", "[3,1,2]", [Change("/0", "moved", "number", "3", "3", "/2")]),
+        ("[1,2]", "[1,5,2]", [Change("/1", "added", "number", None, "5")]),
+        ('[0,{"a":1}]', '[{"a":2}]', [
+            Change("/0", "changed", "number → object", "0", '{"a":2}'),
+            Change("/1", "removed", "object", '{"a":1}', None),
+        ]),
+        ('{"l":["x",{"a":1},"y"]}', '{"l":[{"a": 1},"y","x"]}', [
+            Change("/l/2", "moved", "string", '"x"', '"x"', "/l/0"),
+        ]),
         ('{"a":"A"}', '{"a":"\\u0041"}', []),
     ],
 )
@@ -38,6 +50,21 @@ def test_words_are_marked_inside_lines_that_changed() -> None:
 def test_a_line_that_only_one_side_has_stands_alone() -> None:
     rows = side_by_side("a\nb\nc", "a\nc")
     assert [(row.before, row.after) for row in rows if row.changed] == [((Piece("b", True),), ())]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(VALUES, VALUES)
+def test_there_is_a_change_exactly_where_two_texts_are_not_the_same(before: Any, after: Any) -> None:
+    old, new = json.dumps(before), json.dumps(after)
+    assert (argument_diff(old, new) == []) is jsontext.same(old, new)
+    assert argument_diff(old, json.dumps(before, indent=2)) == []
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
