@@ -59,6 +59,7 @@ class Guard:
         self.agent, self.journal, self.trust, self.clock, self.bounds = agent, journal, trust, clock, bounds
         self.running: set[asyncio.Task[None]] = set()
         self._lanes: dict[str, Lane] = {}
+        self._tending: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
     async def db(self, deed: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -67,6 +68,8 @@ class Guard:
 
     async def ask(self, ask: Ask, *, headers: Headers, query: bytes = b"") -> Live | Replay:
         """What to listen to. Raises Refusal and Busy; then nothing reaches the agent."""
+        if self._tending is None:
+            self._tending = asyncio.create_task(self.tend())
         lane = self._lanes.setdefault(ask.key, Lane())
         lane.users += 1
         try:
