@@ -20,6 +20,12 @@ LABELS = {
     ANSWERED: gettext_lazy("Answer"),
     CANCELLED: gettext_lazy("Cancel"),
 }
+BRIEFS = {
+    APPROVED: gettext_lazy("lets it run"),
+    REJECTED: gettext_lazy("it does not run"),
+    ANSWERED: gettext_lazy("goes back"),
+    CANCELLED: gettext_lazy("no answer"),
+}
 DOES = {APPROVED: "approve", REJECTED: "reject", ANSWERED: "answer", CANCELLED: "cancel"}
 ICONS = {APPROVED: "check", REJECTED: "cross", ANSWERED: "form", CANCELLED: "slash"}
 
@@ -32,6 +38,7 @@ class Button:
     label: str
     icon: str
     line: str
+    brief: str = ""  # the same where there is little room
     is_offered: bool = True
 
     @property
@@ -79,7 +86,8 @@ class Message:
 def buttons(panel: Panel) -> list[Button]:
     """In the order of the kit: what is offered, and what is not with its reason."""
     offered = [
-        Button(value=verdict, label=str(LABELS[verdict]), icon=ICONS[verdict], line=line_under(panel, verdict))
+        Button(value=verdict, label=str(LABELS[verdict]), icon=ICONS[verdict], line=line_under(panel, verdict),
+               brief=str(BRIEFS[verdict]))
         for verdict in panel.verdicts
     ]
     refused = [
