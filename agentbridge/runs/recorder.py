@@ -79,9 +79,13 @@ class Recording:
             self.received += len(data)
             Run.objects.filter(pk=self.run.pk).update(bytes_received=self.received, events=self.reader.events)
         self.chunks += 1
-        self.beginning += data[: EXCERPT - len(self.beginning)]
         crash.point("chunk_stored")
-        self.act(self.reader.feed(data), now=now)
+        self.act(self.read(data), now=now)
+
+    def read(self, data: bytes) -> list[Fact]:
+        """What stored bytes say. Nothing is done about it before `act`."""
+        self.beginning += data[: EXCERPT - len(self.beginning)]
+        return self.reader.feed(data)
 
     def close(self, *, cut: str | None = None, trouble: str = "", now: datetime) -> None:
         """The body is over: by itself, by `trouble` on the way, or because we stopped reading (`cut` says why)."""

@@ -13,26 +13,40 @@ import platform
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
+from time import monotonic
 from weakref import WeakKeyDictionary
 
 import structlog
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agentbridge.delivery.tickets import Ticket
+from agentbridge.delivery.resuming import NotArmed, Stale
+from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Agent
 from agentbridge.net import client, egress
 from agentbridge.ways import admission
+from agentbridge.ways.keeping import Keeper, Page
 from agentbridge.work.database import DatabaseThreads
-from agentbridge.work.delivering import Database, Delivery, Pace, put_away
+from agentbridge.work.delivering import (
+    STALE_SECONDS,
+    TRAILING_SECONDS,
+    begin,
+    head_of,
+    is_needed,
+    over,
+    unsent,
+    wrong_type,
+)
 from agentbridge.work.worker import let_go, renew
-from approvals import clock
+from approvals.refusals import Refused
 
 log = structlog.get_logger(__name__)
 
 ENDS = (b"RUN_FINISHED", b"RUN_ERROR")
 SEAM = max(map(len, ENDS)) - 1
 BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
+LOOK_SECONDS = 0.5
+TOO_LONG = "We stopped reading: the run took longer than {seconds:g} seconds."
 
 
 class Full(Exception):
@@ -47,74 +61,103 @@ class Unanswered(Exception):
         self.late = late
 
 
-class Relayed(Delivery):
+class Relayed:
     """One request with a caller who listens."""
 
-    def __init__(self, ticket: Ticket, db: Database) -> None:
-        super().__init__(ticket, db)
+    def __init__(self, agent: Agent, body: bytes, owner: str, threads: Threads) -> None:
+        self.agent, self.sent, self.owner, self.threads = agent, body, owner, threads
         self.head: asyncio.Future[client.Answer] = asyncio.get_running_loop().create_future()
+        self.ticket: Ticket | None = None  # from arming on
+        self.page: Page | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._cut: str | None = None
+        self._trouble = ""
         self._coming: asyncio.Queue[bytes | None] = asyncio.Queue()  # at most one stream's limit
         self._attended = True
+        self._received = 0
         self._seam = b""
         self._ending = False
         self._held: deque[tuple[int, bytes]] = deque()  # until it is on record: where it ends in the stream
-        self._pumping: list[asyncio.Task[None]] = []
-        self._pumped = 0
-        self._inbox: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
+        self._began = self._spoke = monotonic()
+        self._events = 0
 
     async def run(self) -> None:
+        """To the last byte. Refusals, and whatever else keeps the answer's head from coming, stand in `head`."""
         try:
-            await super().run()
+            agent = self.agent
+            async with client.post(agent.url, headers=headers_of(agent), body=self.sent, arm=self._arm) as answer:
+                if self.ticket is not None:  # always: an answer comes after arming
+                    await self._listen(answer, self.ticket)
+        except (Refused, NotArmed) as reason:
+            await self._not_sent(reason)
+        except egress.EgressError as trouble:
+            await self._failed(trouble)
+        except BaseException as trouble:
+            self._say(trouble if isinstance(trouble, Exception) else Unanswered(_("Nothing was sent to the agent.")))
+            raise
         finally:
-            if not self.head.done():
-                self.head.set_exception(Unanswered(_("Nothing was sent to the agent.")))
-                self.head.exception()  # read here, since the caller may be gone
             self._coming.put_nowait(None)
 
-    async def failed(self, trouble: egress.EgressError) -> None:
-        await super().failed(trouble)
-        self.head.set_exception(Unanswered(trouble.sentence, late=trouble.kind == "timeout"))
-        self.head.exception()
+    async def _arm(self) -> None:
+        """The connection stands: on record, and from here on bytes may have left us."""
+        self.ticket, seconds = await self.threads.door(_armed, self.agent, self.sent, self.owner)
+        if seconds > STALE_SECONDS:
+            raise Stale(_("This process stood still between arming and sending; nothing was sent."))
 
-    async def listen(self, answer: client.Answer) -> None:
+    async def _not_sent(self, reason: Refused | NotArmed) -> None:
+        if self.ticket is not None:
+            await self.threads.door(unsent, self.ticket, str(reason))
+        self._say(reason if isinstance(reason, Refused) else Unanswered(str(reason)))
+
+    async def _failed(self, trouble: egress.EgressError) -> None:
+        """Not reached: the run is on record as never sent. Silent after it was sent: as far as it came."""
+        if trouble.nothing_sent:
+            await self.threads.door(admission.admit_unsent, self.agent, self.sent, trouble.sentence, owner=self.owner)
+        elif self.ticket is not None:
+            recording = await self.threads.door(begin, self.ticket)
+            await self.threads.door(over, recording, trouble=trouble.sentence)
+        self._say(Unanswered(trouble.sentence, late=trouble.kind == "timeout"))
+
+    def _say(self, trouble: Exception) -> None:
+        if not self.head.done():
+            self.head.set_exception(trouble)
+            self.head.exception()  # read here, since the caller may be gone
+
+    async def _listen(self, answer: client.Answer, ticket: Ticket) -> None:
         self.head.set_result(answer)
-        try:
-            await super().listen(answer)
-        finally:
-            await put_away(*self._pumping)
-        self._release(self._pumped)
+        self._trouble = wrong_type(answer)
+        self.page = page = self.threads.keeper.open(ticket, head_of(answer), on_record=self._release)
+        self._reading = asyncio.create_task(self._read(answer, page))
+        await asyncio.gather(self._reading, return_exceptions=True)
+        await self.threads.keeper.close(page, cut=self._cut, trouble=self._trouble)
+        self._release(self._received)
 
-    async def parts(self, source: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
-        """Hand parts to the recorder behind the caller's back; a run's end reaches the caller once it is on record."""
-        self._pumping.append(asyncio.create_task(self._pump(source)))
-        taken = 0
-        async for part in super().parts(self._recorders(), pace):
-            taken += len(part)
-            pace.urgent = pace.urgent or bool(part and self._held)
-            yield part
-            if not pace.held:
-                self._release(taken)
-
-    async def _pump(self, source: AsyncIterator[bytes]) -> None:
-        """From the agent to the caller without waiting for anything, and to the recorder."""
+    async def _read(self, answer: client.Answer, page: Page) -> None:
+        """From the agent to the caller without waiting for anything, and to the record."""
         try:
-            async for part in source:
-                self._pumped += len(part)
+            async for part in answer.aiter():
+                self._received += len(part)
                 if self._may_end(part) or self._held:
-                    self._held.append((self._pumped, part))
+                    self._held.append((self._received, part))
                 else:
                     self._forward(part)
-                self._inbox.put_nowait(part)
-        except Exception as trouble:  # whatever it is, the recorder meets it at its place in the stream
-            self._inbox.put_nowait(trouble)
-        else:
-            self._inbox.put_nowait(None)
+                self.threads.keeper.add(page, part, urgent=bool(self._held))
+        except egress.EgressError as ended:
+            self._cut = ended.sentence if ended.kind in ("timeout", "limit") else None
+            self._trouble = ended.sentence
 
-    async def _recorders(self) -> AsyncIterator[bytes]:
-        while (part := await self._inbox.get()) is not None:
-            if isinstance(part, Exception):
-                raise part
-            yield part
+    async def look(self) -> None:
+        """Now and then: whether there is a reason to read no further."""
+        page, reading = self.page, self._reading
+        if page is None or reading is None or reading.done():
+            return
+        if page.events != self._events:
+            self._events, self._spoke = page.events, monotonic()
+        if monotonic() - self._began >= settings.RUN_SECONDS:
+            self._cut = TOO_LONG.format(seconds=settings.RUN_SECONDS)
+        quiet = page.ended and monotonic() - self._spoke >= TRAILING_SECONDS
+        if self._cut or page.stopped or quiet or (page.ended and await self.threads.door(is_needed, page.ticket)):
+            reading.cancel()
 
     def _may_end(self, part: bytes) -> bool:
         """From the name of an end to the blank line behind it, wherever the network cuts."""
@@ -142,26 +185,36 @@ class Relayed(Delivery):
             self._attended = False
 
 
+class Threads:
+    """Where database work is done: requests do not wait for recording, nor leases for either."""
+
+    def __init__(self) -> None:
+        self.door = DatabaseThreads(4)
+        self.pulse = DatabaseThreads(1)
+        self.keeper = Keeper()
+
+
 class Relays:
     """All streams that this process carries, and the lease that keeps them its own."""
 
     def __init__(self) -> None:
         self.owner = f"relay-{platform.node()[:24]}-{os.getpid()}-{secrets.token_hex(4)}"
-        self.db = DatabaseThreads()
-        self._carried: set[asyncio.Task[None]] = set()
+        self.db = DatabaseThreads()  # for the other ways in
+        self.threads = Threads()
+        self._carried: dict[asyncio.Task[None], Relayed] = {}
         self._heart: asyncio.Task[None] | None = None
 
     async def open(self, agent: Agent, body: bytes) -> Relayed:
-        """Raises `Full`, what `admission.admit` raises, and `Unanswered`. Otherwise the answer's head is here."""
+        """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
         if len(self._carried) >= settings.WORKER_STREAMS:
             raise Full
-        ticket = await self.db(_admit, agent, body, self.owner)
-        relayed = Relayed(ticket, self.db)
+        await self.threads.door(admission.check, agent, body)
+        relayed = Relayed(agent, body, self.owner, self.threads)
         task = asyncio.create_task(self._carry(relayed))
-        self._carried.add(task)
-        task.add_done_callback(self._carried.discard)
+        self._carried[task] = relayed
+        task.add_done_callback(self._carried.pop)
         if self._heart is None or self._heart.done():
-            self._heart = asyncio.create_task(self._keep_leases())
+            self._heart = asyncio.create_task(self._beat())
         await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
         return relayed
 
@@ -169,21 +222,31 @@ class Relays:
         try:
             await relayed.run()
         except Exception:
-            log.exception("relay.failed", run=relayed.ticket.run_pk)
+            log.exception("relay.failed", run=relayed.ticket and relayed.ticket.run_pk)
         finally:
-            await asyncio.shield(self.db(let_go, relayed.ticket))
+            if relayed.ticket is not None:
+                await asyncio.shield(self.threads.door(let_go, relayed.ticket))
 
-    async def _keep_leases(self) -> None:
+    async def _beat(self) -> None:
+        renewed = monotonic()
         while self._carried:
-            await asyncio.sleep(settings.LEASE_SECONDS / 3)
+            await asyncio.sleep(LOOK_SECONDS)
+            for relayed in list(self._carried.values()):
+                await relayed.look()
+            if monotonic() - renewed < settings.LEASE_SECONDS / 3:
+                continue
+            renewed = monotonic()
             try:
-                await self.db(renew, self.owner)
+                await self.threads.pulse(renew, self.owner)
             except Exception:
                 log.exception("relay.renewal_failed", owner=self.owner)
 
 
-def _admit(agent: Agent, body: bytes, owner: str) -> Ticket:
-    return admission.admit(agent, body, owner=owner, now=clock.now())
+def _armed(agent: Agent, body: bytes, owner: str) -> tuple[Ticket, float]:
+    """The ticket, and how long it took: others may have drawn conclusions from a long one."""
+    began = monotonic()
+    ticket = admission.admit_armed(agent, body, owner=owner)
+    return ticket, monotonic() - began
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Relays] = WeakKeyDictionary()
