@@ -14,6 +14,7 @@ from approvals import jsontext
 from approvals.guards import missing
 from approvals.models import AuditEntry
 from approvals.verification import Finding
+from approvals.verification.rows import ERASED
 
 Sealed = tuple[str, int, str]  # case, number, SHA-256
 
@@ -31,9 +32,12 @@ def _sealed() -> Iterator[Finding]:
     until = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
     keys = receipts.every_key()
     signed: dict[Sealed, str] = {}
+    gone = {code for code, _agent, _thread in _erased()}
     for resume in Resume.objects.select_related("case").order_by("pk").iterator(chunk_size=500):
         digest = hashlib.sha256(resume.sealed).hexdigest()
-        if digest != resume.sha256:
+        if not resume.sealed and resume.case.code not in gone:
+            yield Finding("incomplete", f"The sealed answers of {resume.case.code} are gone, and no entry says why.")
+        elif resume.sealed and digest != resume.sha256:
             yield Finding("tampered", f"The sealed answers of {resume.case.code} were changed.")
         for problem in receipts.problems(resume, keys) if resume.signature else ():
             yield Finding("tampered", f"The signature of the answers of {resume.case.code} is not ours. {problem}")
@@ -59,8 +63,17 @@ def _sealed() -> Iterator[Finding]:
 
 def _inputs() -> Iterator[Finding]:
     """What was sent to an agent is still what was sealed for sending."""
-    for run in (
-        Run.objects.exclude(input_digest="").order_by("pk").only("input", "input_digest", "run_id").iterator(200)
-    ):
-        if hashlib.sha256(run.input).hexdigest() != run.input_digest:
+    gone = {(agent, thread) for _code, agent, thread in _erased()}
+    sent = Run.objects.exclude(input_digest="").select_related("thread__agent").order_by("pk")
+    for run in sent.only("input", "input_digest", "run_id", "thread__key", "thread__agent__slug").iterator(200):
+        if not run.input:
+            if (run.thread.agent.slug, run.thread.key) not in gone:
+                yield Finding("incomplete", f"The input of run {run.run_id!r} is gone, and no entry says why.")
+        elif hashlib.sha256(run.input).hexdigest() != run.input_digest:
             yield Finding("tampered", f"The input of run {run.run_id!r} was changed after it was sealed.")
+
+
+def _erased() -> Iterator[tuple[str, str, str]]:
+    """Case, agent and thread of everything of which an entry says that it was erased."""
+    told = AuditEntry.objects.filter(verb=ERASED).order_by("seq")
+    yield from told.values_list("case__code", "agent", "thread_key").iterator()

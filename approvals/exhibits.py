@@ -41,6 +41,7 @@ class Content:
     asker: str | None = None  # who inside the agent asks
     agent_name: str
     flags: Sequence[Mapping[str, Any]] = ()  # {"slug","sentence","pointer"}
+    erased: bool = False  # there was something, and it was erased: the trail says why
 
     @property
     def proposal(self) -> str | None:
@@ -95,7 +96,9 @@ def digest(body: str) -> str:
 
 
 def load(body: str) -> Content:
-    """What was shown, read back from a frozen body."""
+    """What was shown, read back from a frozen body; an empty one was erased."""
+    if not body:
+        return Content(reason="", agent_name="", erased=True)
     told = jsontext.loads(body)
     tool = told["tool"] and Tool(
         id=told["tool"]["id"],

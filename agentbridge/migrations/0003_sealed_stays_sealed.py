@@ -11,7 +11,8 @@ from agentbridge import guards
 from approvals.guards import install, remove
 
 LATER = ("messages",)  # guarded by the migration that adds it
-GUARDS = (replace(guards.RESUME, fixed=[name for name in guards.RESUME.fixed if name not in LATER]), guards.CHUNK)
+EMPTIED = [[name for name in group if name not in LATER] for group in guards.RESUME.emptied]
+GUARDS = (replace(guards.RESUME, emptied=EMPTIED), guards.CHUNK)
 
 
 def guard(apps: Any, schema_editor: Any) -> None:

@@ -40,7 +40,7 @@ def verify(checks: Sequence[Check] = ()) -> Report:
     uncovered(walk.erased, rows.covered, report)
     for sentence in illegal_states():
         report.tampered(sentence)
-    for name in guards.missing(guards.GUARDS, connection):
+    for name in guards.missing((*guards.GUARDS, *guards.LATER, *guards.BESIDE), connection):
         report.tampered(f"The database no longer protects its rows: trigger {name} is missing.")
     for check in checks:
         report.findings.extend(check())

@@ -49,6 +49,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.is_in_memory_db():
             make_private(Path(self.settings_dict["NAME"]))
         connection = super().get_new_connection(conn_params)
+        connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten, not only let go
         if connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "memory"):
             with self._turn():
                 connection.execute("PRAGMA journal_mode = WAL")
