@@ -5,7 +5,19 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path
 
 from agentbridge.api.mount import api
-from agentbridge.views import agents, cases, deliveries, discovery, health, incidents, runs, tending, ways
+from agentbridge.views import (
+    agents,
+    cases,
+    deliveries,
+    discovery,
+    erasures,
+    health,
+    incidents,
+    record,
+    runs,
+    tending,
+    ways,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", api.urls),
@@ -24,6 +36,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cases/<slug:code>/delivery/", cases.case_delivery, name="case-delivery"),
     path("cases/<slug:code>/delivery/settle/", cases.case_settle, name="case-settle"),
     path("cases/<slug:code>/runs/", cases.case_runs, name="case-runs"),
+    path("cases/<slug:code>/record/", record.case_record, name="case-record"),
+    path("audit/erasures/", erasures.erasure_list, name="erasure-list"),
+    path("audit/erasures/ask/", erasures.erasure_ask, name="erasure-ask"),
+    path("audit/erasures/<int:number>/", erasures.erasure_do, name="erasure-do"),
+    path("audit/holds/", erasures.hold_place, name="hold-place"),
+    path("audit/holds/<int:number>/lift/", erasures.hold_lift, name="hold-lift"),
+    path("audit/retention/", erasures.rule_ask, name="rule-ask"),
+    path("audit/retention/<int:number>/", erasures.rule_settle, name="rule-settle"),
     path("incidents/<int:number>/close/", incidents.incident_close, name="incident-close"),
     path("deliveries/", deliveries.delivery_list, name="delivery-list"),
     path("agui/<slug:slug>", ways.relay, name="relay"),

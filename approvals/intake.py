@@ -16,6 +16,7 @@ from approvals import audit, exhibits, headlines, jsontext, locking
 from approvals.kit import VerdictKit
 from approvals.models import Case, Exhibit, Queue, Task
 from approvals.models.cases import State
+from approvals.models.people import Role
 
 Flag = Mapping[str, Any]
 
@@ -161,9 +162,23 @@ def _record_opened(task: Task, content: exhibits.Content, now: datetime) -> None
             "asking": task.asking,
             "shownDigest": task.shown_digest,
             "flags": task.flags,
+            "rules": _rules(task),
         },
         now=now,
     )
+
+
+def _rules(task: Task) -> dict[str, Any]:
+    """What held at the pause, for whoever asks years later: who could have decided, by pseudonym, and on what terms."""
+    queue = task.queue
+    eligible = queue.members.filter(is_active=True, groups__name=Role.REVIEWER).order_by("pseudonym")
+    return {
+        "queue": queue.name,
+        "risk": queue.risk,
+        "reasonRequired": queue.reason_required,
+        "kitDigest": exhibits.digest(task.kit),
+        "eligible": list(eligible.values_list("pseudonym", flat=True)),
+    }
 
 
 def _void_decision(case: Case, task: Task, now: datetime) -> int | None:

@@ -1,51 +1,26 @@
-"""The trail, newest first. Every filter is in the address; pages follow each other by number of entry."""
+"""The trail as auditors ask it: every filter is in the address; counts, a chart and the entries answer one question."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.timezone import now as current
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from approvals import audit as trail
-from approvals import trailpage, trailsearch, waiting
-from approvals.models import AuditEntry
+from approvals import permissions, sightings, trailpage, waiting
+from approvals.models import AuditEntry, Sample
+from approvals.models.cases import Verdict
 from approvals.requests import PersonRequest
+from approvals.workbench import charting, counting, question, questions, sampling
+from approvals.workbench.question import Question
 
 PAGE = 50
-DAY = timedelta(days=1)
-NAMES = ("q", "actor", "verb", "agent", "thread", "case", "since", "until")
-
-
-@dataclass(frozen=True)
-class Filters:
-    """The filters as they stand in the address, and what could not be understood of them."""
-
-    texts: dict[str, str]
-    since: datetime | None
-    until: datetime | None
-    before: int | None
-    problems: list[str]
-
-    @property
-    def are_set(self) -> bool:
-        return any(self.texts.values())
-
-    def entries(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-        plain = {name: self.texts[name] for name in ("actor", "verb", "agent", "thread", "q")}
-        found = trailsearch.filtered(entries, since=self.since, until=self.until, **plain)
-        if self.texts["case"]:
-            found = found.filter(case__code=self.texts["case"].upper())
-        return found if self.before is None else found.filter(seq__lt=self.before)
 
 
 @require_safe
@@ -53,51 +28,72 @@ class Filters:
 @vary_on_headers("HX-Request")
 def audit(request: PersonRequest) -> HttpResponse:
     cursor = waiting.newest_seq()  # read first: what happens meanwhile is told again rather than missed
-    filters = filters_of(request)
-    entries = [] if filters.problems else newest(filters.entries(trailsearch.visible(request.user)))
-    shown = entries[:PAGE]
-    context: dict[str, Any] = {
-        "now": current(),
+    asked, before = question.asked(request.GET), place(request.GET.get("before", ""))
+    found = [] if asked.problems else newest(asked.entries(request.user), before)
+    context = {
+        **listed(request, found),
         "cursor": cursor,
-        "topics": "trail" if filters.before is None else "",
-        "filters": filters,
-        "values": filters.texts,
-        "verbs": trail.verbs(),
-        "rows": trailpage.rows(shown),
-        "older": query(request, before=str(shown[-1].seq)) if len(entries) > PAGE else "",
-        "newest": query(request, before="") if filters.before is not None else "",
+        "topics": "trail" if before is None else "",
+        "asked": asked,
+        "newest": query(request, before="") if before is not None else "",
     }
-    template = "approvals/_audit_list.html" if request.htmx else "approvals/audit.html"
-    return render(request, template, context, status=400 if filters.problems else 200)
+    status = 400 if asked.problems else 200
+    if request.htmx:
+        return render(request, "approvals/_audit_list.html", context, status=status)
+    if not asked.problems and before is None:
+        told = sightings.searched(asked.told, by=request.user, now=current())
+        context["cursor"] = sightings.cursor_after(cursor, told)
+    return render(request, "approvals/audit.html", {**context, **around(request, asked)}, status=status)
 
 
-def newest(entries: QuerySet[AuditEntry]) -> list[AuditEntry]:
+def listed(request: PersonRequest, found: list[AuditEntry]) -> dict[str, Any]:
+    """A page of entries, and the way to older ones."""
+    shown = found[:PAGE]
+    return {
+        "now": current(),
+        "rows": trailpage.rows(shown),
+        "older": query(request, before=str(shown[-1].seq)) if len(found) > PAGE else "",
+    }
+
+
+def around(request: PersonRequest, asked: Question, **posted: Any) -> dict[str, Any]:
+    """What stands around the list: the form, counts and their chart, saved questions, the sample to draw."""
+    counts = counting.Counts("day", []) if asked.problems else counting.counted(asked.decisions(request.user))
+    return {
+        "values": asked.texts,
+        "verbs": trail.verbs(),
+        "queues": permissions.visible_queues(request.user),
+        "verdicts": Verdict.choices,
+        "more_is_set": any(asked.texts[name] for name in ("tool", "queue", "verdict", "edited", "incident", "thread",
+                                                          "case", "reads")),
+        "counts": counts,
+        "chart": charting.drawn(counts),
+        "rows_of_counts": table(counts),
+        "saved": questions.offered(request.user),
+        "may_draw": sampling.may_draw(request.user) is None,
+        "each": Sample.Each.choices,
+        "samples": Sample.objects.select_related("by").order_by("-pk")[:5],
+        "draw": posted,
+    }  # fmt: skip
+
+
+def table(counts: counting.Counts) -> list[dict[str, Any]]:
+    """The chart in numbers: one row a period, in the order of its kinds."""
+    kinds = [kind for kind, _number in counts.kinds]
+    return [
+        {"label": charting.day_text(period, counts.unit), "numbers": [period.counts.get(kind, 0) for kind in kinds]}
+        for period in counts.periods
+    ]
+
+
+def newest(entries: QuerySet[AuditEntry], before: int | None = None) -> list[AuditEntry]:
     """One more than a page, to know whether there is more."""
-    return list(entries.select_related("actor", "case", "task").order_by("-seq")[: PAGE + 1])
+    found = entries if before is None else entries.filter(seq__lt=before)
+    return list(found.select_related("actor", "case", "task").order_by("-seq")[: PAGE + 1])
 
 
-def filters_of(request: PersonRequest) -> Filters:
-    texts = {name: request.GET.get(name, "").strip() for name in NAMES}
-    since, until = moment(texts["since"]), moment(texts["until"], end_of_day=True)
-    before = request.GET.get("before", "")
-    unread = [name for name, at in (("since", since), ("until", until)) if texts[name] and at is None]
-    return Filters(
-        texts=texts,
-        since=since,
-        until=until,
-        before=int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None,
-        problems=[_("“%(text)s” is not a date.") % {"text": texts[name]} for name in unread],
-    )
-
-
-def moment(text: str, *, end_of_day: bool = False) -> datetime | None:
-    """A day or a moment in UTC; `end_of_day`: a day counts whole."""
-    try:
-        day: date | None = parse_date(text)
-        at = datetime.combine(day, time(), UTC) + (DAY if end_of_day else timedelta()) if day else parse_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+def place(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def query(request: PersonRequest, **changes: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -26,6 +27,7 @@ from approvals import (
     presenting,
     reading,
     reviewing,
+    sightings,
     states,
     trailpage,
 )
@@ -43,7 +45,12 @@ LONGEST_KEY = 100  # of what the page itself made
 @login_required
 @vary_on_headers("HX-Request")
 def case(request: PersonRequest, code: str) -> HttpResponse:
-    return drawn(request, casefile.with_sheets(found(request, code)))
+    file = found(request, code)
+    if not (request.htmx and sightings.is_reader(request.user)):  # a page that renews itself is the same look
+        seen = [panel.task for panel in file.panels]
+        told = sightings.opened(file.case, seen, by=request.user, now=current())
+        file = replace(file, cursor=sightings.cursor_after(file.cursor, told))
+    return drawn(request, casefile.with_sheets(file))
 
 
 @require_POST

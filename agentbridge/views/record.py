@@ -1,0 +1,57 @@
+"""The record of a case on one page, to be read, printed and kept: proposal, seen, decided, sealed, sent, ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from agentbridge import links, whatwassent
+from agentbridge.views.cases import find_case
+from approvals import permissions, record, sightings
+from approvals.models import Case
+from approvals.requests import PersonRequest
+from approvals.workbench import findings
+
+
+@require_safe
+@login_required
+def case_record(request: PersonRequest, code: str) -> HttpResponse:
+    """`?chain=1`: every case of the conversation, one after the other."""
+    case = find_case(request, code)
+    around = record.chain_of(request.user, case)
+    whole = request.GET.get("chain") == "1"
+    now = timezone.now()
+    records = [told(request, one) for one in (around if whole else [case])]
+    for one in records:
+        seen = [question.task for question in one["record"].questions]
+        sightings.opened(one["record"].case, seen, by=request.user, page="record", now=now)
+    context: dict[str, Any] = {
+        "now": now,
+        "case": case,
+        "section": "audit",
+        "records": records,
+        "whole": whole,
+        "chain": [{"case": one, "state": one.state_at(now)} for one in around] if len(around) > 1 else [],
+        "permalink": links.absolute(request.path),
+        "may_note": findings.may_write(request.user) is None,
+    }
+    return render(request, "agentbridge/record.html", context)
+
+
+def told(request: PersonRequest, case: Case) -> dict[str, Any]:
+    """One case with what the bridge knows of it and what auditors found."""
+    found = record.read(request.user, case)
+    if not found.questions:
+        raise Http404
+    noted = case.findings.select_related("by", "closed_by", "case").order_by("-pk")
+    return {
+        "record": found,
+        "state": case.state_at(timezone.now()),
+        "sent": whatwassent.read(request.user, found),
+        "findings": list(noted) if permissions.sees_all(request.user) else [],
+    }
