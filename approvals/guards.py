@@ -142,7 +142,9 @@ KEY = Guard(
     message="a public key is kept for ever",
 )
 CHECKPOINT = Guard(
-    table="approvals_checkpoint", fixed=["size", "root", "note", "made_at"], message="a checkpoint never changes"
+    table="approvals_checkpoint",
+    fixed=["size", "root", "frontier", "note", "made_at"],
+    message="a checkpoint never changes",
 )
 LATER = (KEY, CHECKPOINT)  # of tables that came after the first migrations
 FINDING = Guard(

@@ -92,6 +92,14 @@ def public_url(name: str, default: str) -> SplitResult:
     return url
 
 
+def anchors(name: str) -> list[str]:
+    """Files that keep checkpoints of the trail, as absolute paths: `file:/path`, separated by commas."""
+    written = [part.strip() for part in text(name).split(",") if part.strip()]
+    if bad := [part for part in written if not part.startswith("file:/")]:
+        raise ImproperlyConfigured(f"{name} must hold addresses such as file:/var/anchors/desk.jsonl, not “{bad[0]}”.")
+    return [part.removeprefix("file:") for part in written]
+
+
 def redis_url(name: str) -> str:
     value = text(name)
     if value and urlsplit(value).scheme not in ("redis", "rediss", "unix"):

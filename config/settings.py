@@ -177,6 +177,9 @@ except allowlist.BadEntry as problem:
 # Promises about time (`docs/settings.md`).
 UNDO_SECONDS = environment.seconds("UNDO_SECONDS", 10, least=0)
 EXPIRY_MARGIN_SECONDS = environment.seconds("EXPIRY_MARGIN_SECONDS", 5, least=0)
+ANCHORS = environment.anchors("ANCHORS")
+CHECKPOINT_SECONDS = environment.seconds("CHECKPOINT_SECONDS", 60)
+CHECKPOINT_ENTRIES = environment.whole("CHECKPOINT_ENTRIES", 1000)
 KEY_LEAD_SECONDS = environment.seconds("KEY_LEAD_SECONDS", 86_400, least=0, most=30 * 86_400)
 LEASE_SECONDS = environment.seconds("LEASE_SECONDS", 30)
 BACKOFF_SECONDS = environment.seconds("BACKOFF_SECONDS", 2)

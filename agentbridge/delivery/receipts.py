@@ -46,7 +46,7 @@ def sign(case: Case, run: Run, answers: Sequence[Answered], *, n: int, now: date
 def along(sending: Sending, signed: str) -> tuple[bytes, bytes, bytes]:
     """What is sealed: the answers, and the receipts in them where they go along."""
     entries, props, messages = sending.sealed
-    held = json.loads(signed) if signed else {"sent": False}
+    held: dict[str, Any] = json.loads(signed) if signed else {"sent": False}
     return (_with(sending.entries, held["receipts"]) if held["sent"] and sending.entries else entries), props, messages
 
 
@@ -111,7 +111,7 @@ def _approver(
     """Who decided and how they had signed in, by pseudonym; the operator where an expired case was closed."""
     if decision is None:
         return [{"sub": by.pseudonym, "kind": "person", "at": _seconds(now)}] if by else []
-    actor = (json.loads(entry.body)["actor"] if entry else None) or {}
+    actor = (json.loads(bytes(entry.body))["actor"] if entry else None) or {}
     who = {"sub": decision.by.pseudonym if decision.by else None, "kind": decision.by_kind, "at": _seconds(decision.at)}
     return [{**who, "amr": actor.get("auth") or []}]
 

@@ -19,6 +19,7 @@ from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
+from approvals import anchors
 from approvals.models.cases import State, last_moment
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,8 @@ LIMIT = 100
 
 
 def sweep(now: datetime) -> None:
-    """One round; a row that another worker moves meanwhile is left to it."""
+    """One round; a row that another worker moves meanwhile is left to it. And the trail is signed when it is time."""
+    anchors.tend(now=now)
     for resume in Resume.objects.filter(state__in=["leased", "armed", "accepted"], lease_until__lte=now)[:LIMIT]:
         _tolerant(_lost_delivery, resume.pk, now)
     for run in lost_first_runs(now):

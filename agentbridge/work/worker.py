@@ -26,7 +26,7 @@ from agentbridge.runs import queueing
 from agentbridge.work import sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
-from approvals import clock
+from approvals import anchors, clock
 from approvals.bell import Bell
 from approvals.models import AuditEntry
 
@@ -61,6 +61,7 @@ class Worker:
             async with self.bell:
                 await self._work(once=once)
             await self._drain()
+            await self.db(sign_off)
         finally:
             heart.cancel()
             await asyncio.gather(heart, return_exceptions=True)
@@ -165,6 +166,11 @@ class Worker:
 
 def head_of_trail() -> int:
     return AuditEntry.objects.aggregate(head=Max("seq"))["head"] or 0
+
+
+def sign_off() -> None:
+    """What this worker leaves behind is signed before it goes."""
+    anchors.tend(now=clock.now(), force=True)
 
 
 def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> list[Ticket]:

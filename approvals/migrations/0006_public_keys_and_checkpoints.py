@@ -29,6 +29,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("size", models.BigIntegerField(primary_key=True, serialize=False)),
                 ("root", models.CharField(max_length=64)),
+                ("frontier", models.TextField()),
                 ("note", models.TextField()),
                 ("made_at", models.DateTimeField()),
             ],

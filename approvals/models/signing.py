@@ -30,6 +30,7 @@ class Checkpoint(models.Model):
 
     size = models.BigIntegerField(primary_key=True)
     root = models.CharField(max_length=64)  # hex
+    frontier = models.TextField()  # JSON: digests of the whole subtrees, to go on from (`approvals.merkle`)
     note = models.TextField()  # C2SP tlog-checkpoint, signed
     made_at = models.DateTimeField()
 

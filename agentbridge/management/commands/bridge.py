@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from agentbridge.work.worker import Worker
+from approvals import anchors
 
 
 class Command(BaseCommand):
@@ -19,6 +20,8 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="do all that is due, wait for its end, and exit")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if missing := anchors.missing():
+            self.stderr.write(missing)
         asyncio.run(work(once=options["once"]))
 
 

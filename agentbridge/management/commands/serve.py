@@ -14,6 +14,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
+from approvals import anchors
+
 
 def collect_static_files() -> None:
     """Collect what has changed since the last start; one server at a time.
@@ -55,6 +57,8 @@ class Command(BaseCommand):
 
         if not settings.DEBUG:
             collect_static_files()
+        if missing := anchors.missing():
+            self.stderr.write(missing)
         server = Server(
             application=import_string(settings.ASGI_APPLICATION),
             endpoints=build_endpoint_description_strings(host=host, port=port),
