@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import environ
+import regex
 from django.core.exceptions import ImproperlyConfigured
 from environ.fileaware_mapping import FileAwareMapping
 
@@ -98,6 +99,24 @@ def anchors(name: str) -> list[str]:
     if bad := [part for part in written if not part.startswith("file:/")]:
         raise ImproperlyConfigured(f"{name} must hold addresses such as file:/var/anchors/desk.jsonl, not “{bad[0]}”.")
     return [part.removeprefix("file:") for part in written]
+
+
+def names(name: str, built_in: tuple[str, ...]) -> tuple[str, ...]:
+    """What is hidden by its name: ours and those listed, less those listed with a minus."""
+    written = [part.strip() for part in text(name).split(",") if part.strip()]
+    less = {part[1:] for part in written if part.startswith("-")}
+    return (*(one for one in built_in if one not in less), *(part for part in written if not part.startswith("-")))
+
+
+def patterns(name: str, built_in: tuple[str, ...]) -> tuple[str, ...]:
+    """What is hidden by its looks: ours, and one regular expression a line."""
+    written = tuple(line.strip() for line in text(name).splitlines() if line.strip())
+    for line in written:
+        try:
+            regex.compile(line)
+        except regex.error as problem:
+            raise ImproperlyConfigured(f"{name} must hold regular expressions, not “{line}”: {problem}.") from None
+    return (*built_in, *written)
 
 
 def redis_url(name: str) -> str:

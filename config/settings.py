@@ -12,6 +12,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from agentbridge.net import allowlist
+from approvals import masking
 from config import environment
 from config.logging import configure_structlog, logging_config
 
@@ -200,4 +201,6 @@ SCHEMA_DEPTH = environment.whole("SCHEMA_DEPTH", 32, most=100)
 PATTERN_MS = environment.whole("PATTERN_MS", 100, most=10_000)
 AGENT_PARALLEL = environment.whole("AGENT_PARALLEL", 8)
 WORKER_STREAMS = environment.whole("WORKER_STREAMS", 200)
+MASK_NAMES = environment.names("MASK_NAMES", masking.NAMES)
+MASK_VALUES = environment.patterns("MASK_VALUES", masking.VALUES)
 THREAD_ROUNDS = environment.whole("THREAD_ROUNDS", 100)  # K-7: a chain of questions can be endless

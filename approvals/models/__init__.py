@@ -13,6 +13,7 @@ from approvals.models.auditing import (
 from approvals.models.cases import Case, Decision, Exhibit, State, Task, Verdict
 from approvals.models.desk import Draft, Mention, Note, Reading
 from approvals.models.looking import FirstView, SavedView, SetAside
+from approvals.models.masks import MaskRule
 from approvals.models.people import ApiToken, Queue, User
 from approvals.models.signing import Checkpoint, PublicKey
 from approvals.models.trail import AuditEntry, AuditLog
@@ -30,6 +31,7 @@ __all__ = [
     "Finding",
     "FirstView",
     "Hold",
+    "MaskRule",
     "Mention",
     "Note",
     "PublicKey",

@@ -1,0 +1,220 @@
+"""Hides secrets in foreign values: by the name of their place, by what they look like, by what a schema says of them.
+
+For pages and lists only: what is recorded, proven and sent is never touched. A hidden value is replaced by a token that
+nobody outside can forge, so that a form can be filled in, posted and read over values that its page never held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import regex
+from django.conf import settings
+
+from approvals import jsontext
+from approvals.jsontext import JSONTextError, Node
+
+NAMES = (
+    "*password*", "*passwd*", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "secret_key",
+    "private_key", "authorization", "credential", "credentials", "cookie", "set_cookie", "otp", "cvv", "cvc",
+)  # fmt: skip
+VALUES = (
+    r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])?[A-Za-z0-9_-]{16,}",
+    r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,})",
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}",
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
+    r"(?<=\b[Bb]earer )[A-Za-z0-9._~+/=-]{16,}",
+    r"(?<=://[^/\s:@]{0,64}:)[^/\s@]+(?=@)",
+)
+SECONDS = 0.1  # for one text; what takes longer is hidden whole
+SHORTEST = 8  # characters of a text that is looked through
+_TOKEN = regex.compile(r"⟦hidden ([0-9a-f]{8})([0-9a-f]{8}): ([0-9]{1,9}) characters⟧")
+_WORD_START = regex.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is hidden. `names`: words at the end of a name, or with `*`; `values`: patterns of texts."""
+
+    names: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def __add__(self, other: Rules) -> Rules:
+        return Rules((*self.names, *other.names), (*self.values, *other.values))
+
+    def hides(self, name: str) -> bool:
+        """Whether values of this name are hidden: `stripeApiKey` is an `api_key`, `max_tokens` is no `token`."""
+        return _hides(self.names, name)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Which parts of a text are secrets by their looks."""
+        if len(text) < SHORTEST or not self.values:
+            return []
+        try:
+            return [found.span() for found in _compiled(self.values).finditer(text, timeout=SECONDS) if found[0]]
+        except TimeoutError:
+            return [(0, len(text))]
+
+
+@lru_cache(maxsize=4096)
+def _hides(names: tuple[str, ...], name: str) -> bool:
+    said = _plain(name).rstrip("0123456789_")
+    return any(
+        fnmatchcase(said, rule) if "*" in rule else said == rule or said.endswith("_" + rule)
+        for rule in map(_plain, names)
+    )
+
+
+def _plain(name: str) -> str:
+    return str(_BETWEEN.sub("_", _WORD_START.sub("_", name)).strip("_").lower())
+
+
+@lru_cache(maxsize=64)
+def _compiled(values: tuple[str, ...]) -> regex.Pattern[str]:
+    return regex.compile("|".join(f"(?:{one})" for one in values), regex.VERSION1)
+
+
+def installed() -> Rules:
+    """The rules of this installation, whatever queue or agent."""
+    return Rules(tuple(settings.MASK_NAMES), tuple(settings.MASK_VALUES))
+
+
+_in_force: ContextVar[Rules | None] = ContextVar("masking_rules", default=None)
+
+
+def in_force() -> Rules:
+    """The rules for what is being drawn now."""
+    set_here = _in_force.get()
+    return installed() if set_here is None else set_here
+
+
+@contextmanager
+def applying(rules: Rules) -> Iterator[None]:
+    """Draw by these rules; by `Rules()` nothing is hidden."""
+    before = _in_force.set(rules)
+    try:
+        yield
+    finally:
+        _in_force.reset(before)
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A JSON text without its secrets, and what stands for each of them."""
+
+    text: str
+    secrets: Mapping[str, str] = field(default_factory=dict)  # token → exact JSON text
+    places: tuple[str, ...] = ()  # pointers of what is hidden
+
+    def shown(self, text: str) -> str:
+        """Another text over the same secrets, with every token turned back. `LookupError` for one of other secrets."""
+        if not _TOKEN.search(text):
+            return text
+        splices = []
+        for node, _place, _under in _leaves(text):
+            if node.kind == "string" and node.text in self.secrets:
+                splices.append((node.start, node.end, self.secrets[node.text]))
+            elif node.kind == "string" and _TOKEN.search(node.text) and node.text not in self.text:
+                raise LookupError(node.text)  # of other secrets, or made with an older key: it must not leave as a text
+        return _spliced(text, splices)
+
+
+def hide(
+    text: str, rules: Rules | None = None, *, secret_places: Iterable[str] = (), is_secret: bool = False
+) -> Hidden:
+    """A JSON text with a token for every secret; what is no JSON comes back as it is. `is_secret`: all of it is."""
+    rules = in_force() if rules is None else rules
+    always = set(secret_places)
+    try:
+        leaves = list(_leaves(text, rules, is_secret))
+    except JSONTextError:
+        return Hidden(text)
+    secrets: dict[str, str] = {}
+    splices: list[tuple[int, int, str]] = []
+    places: list[str] = []
+    for node, place, under in leaves:
+        if node.kind not in ("string", "number") or not (under or place in always or rules.spans(node.text)):
+            continue
+        source = text[node.start : node.end]
+        if source == '""':
+            continue
+        token = _token(place, source, len(node.text) or len(source))
+        secrets[token] = source
+        splices.append((node.start, node.end, jsontext.dumps(token)))
+        places.append(place)
+    return Hidden(_spliced(text, splices), secrets, tuple(places))
+
+
+def masked(text: str) -> str:
+    """A JSON text as pages show it."""
+    return hide(text).text
+
+
+def masked_at(text: str, pointer: str) -> str:
+    """A part of a JSON text as pages show it: what stands above it may hide it whole."""
+    rules = in_force()
+    return hide(text, rules, is_secret=any(rules.hides(part) for part in jsontext.parts(pointer))).text
+
+
+def tokens(text: str) -> list[tuple[int, int, int]]:
+    """Where tokens of ours stand in a text, and how many characters each hides."""
+    if "⟦" not in text:
+        return []
+    found = _TOKEN.finditer(text)
+    return [(*one.span(), int(one[3])) for one in found if hmac.compare_digest(one[2], _proof(one[1], one[3]))]
+
+
+def spans(text: str) -> list[tuple[int, int, int]]:
+    """What is hidden in a plain text: from, to, and how many characters that are."""
+    by_looks = [(start, end, end - start) for start, end in in_force().spans(text)]
+    return sorted([*by_looks, *tokens(text)])
+
+
+def masked_text(text: str) -> str:
+    """A plain text with a token for every secret in it: for lists and search, which keep no secrets."""
+    splices = [(start, end, _token("", text[start:end], end - start)) for start, end in in_force().spans(text)]
+    return _spliced(text, splices)
+
+
+def _token(place: str, source: str, length: int) -> str:
+    what = _mac(f"{place}\0{source}")
+    return f"⟦hidden {what}{_proof(what, str(length))}: {length} characters⟧"
+
+
+def _proof(what: str, length: str) -> str:
+    return _mac(f"token\0{what}\0{length}")
+
+
+def _mac(said: str) -> str:
+    key = b"countersign/mask/v1" + settings.SECRET_KEY.encode()
+    return hmac.new(key, said.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:8]
+
+
+def _leaves(text: str, rules: Rules | None = None, under: bool = False) -> Iterator[tuple[Node, str, bool]]:
+    """Every value without members, its pointer, and whether a name above it hides it."""
+    todo: list[tuple[Node, str, bool]] = [(jsontext.parse(text).root, "", under)]
+    while todo:
+        node, place, under = todo.pop()
+        if not node.members and not node.items:
+            yield node, place, under
+            continue
+        named = [(child, jsontext.pointer(name), rules.hides(name) if rules else False) for name, child in node.members]
+        named += [(child, f"/{at}", False) for at, child in enumerate(node.items)]
+        todo += [(child, place + part, under or hidden) for child, part, hidden in reversed(named)]
+
+
+def _spliced(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
+    out, here = [], 0
+    for start, end, new in sorted(splices):
+        out += [text[here:start], new]
+        here = end
+    return "".join([*out, text[here:]])
