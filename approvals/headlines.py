@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,11 @@ HEADLINE_LENGTH = 200
 SAYS_LENGTH = 120
 SEARCH_LENGTH = 8000
 CUT = "…"
+TELLING = re.compile(
+    r"amount|price|total|sum|^to$|recipient|email|iban|account|customer|user|host|service|path|file|url|query|command"
+    r"|name|subject|title|invoice|order|(?:^|_)id$|Id$",
+    re.IGNORECASE,
+)
 
 
 class Part(NamedTuple):
@@ -68,7 +74,7 @@ def cut(text: str, length: int) -> str:
 
 
 def _values(proposal: str) -> list[Part]:
-    """The first members; what is not an object speaks for itself."""
+    """The telling members, in their order; what is not an object speaks for itself."""
     try:
         document = jsontext.parse(proposal)
     except jsontext.JSONTextError:
@@ -76,9 +82,33 @@ def _values(proposal: str) -> list[Part]:
     if document.root.kind != "object":
         return [Part("", cut(proposal, VALUE_LENGTH))]
     members = document.root.members
-    shown = [Part(cut(name, NAME_LENGTH), _value(document, node)) for name, node in members[:VALUES]]
-    return [*shown, Part("", CUT)] if len(members) > VALUES else shown
+    ranked = sorted(range(len(members)), key=lambda place: (_rank(*members[place]), place))
+    shown = [members[place] for place in sorted(ranked[:VALUES])]
+    parts = [Part(cut(name, NAME_LENGTH), _value(document, node)) for name, node in shown]
+    return [*parts, Part("", CUT)] if len(members) > VALUES else parts
+
+
+def _rank(name: str, node: jsontext.Node) -> int:
+    """How little a member tells: first whom and how much, then short values, last what is long, nested or empty."""
+    if node.kind in ("object", "array"):
+        return 4
+    if node.kind == "null" or (node.kind == "string" and not node.text):
+        return 5
+    if node.kind == "string" and (len(node.text) > VALUE_LENGTH or "\n" in node.text):
+        return 3
+    if TELLING.search(name):
+        return 0
+    return 2 if node.kind in ("true", "false") else 1
 
 
 def _value(document: jsontext.Document, node: jsontext.Node) -> str:
-    return cut(node.text if node.kind == "string" else document.source(node), VALUE_LENGTH)
+    """Never a dump: of what is nested, short lists are read out and all else is counted."""
+    if node.kind == "string":
+        return cut(node.text, VALUE_LENGTH)
+    if node.kind == "object":
+        return f"{{{CUT}}} {len(node.members)}" if node.members else "{}"
+    if node.kind == "array":
+        source = document.source(node)
+        plain = all(item.kind not in ("object", "array") for item in node.items)
+        return source if plain and len(source) <= VALUE_LENGTH else f"[{CUT}] {len(node.items)}"
+    return cut(document.source(node), VALUE_LENGTH)

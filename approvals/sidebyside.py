@@ -6,14 +6,13 @@ to be shown whole is decided on its own page.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import batch, exhibits, jsontext, permissions
+from approvals import batch, exhibits, jsontext, permissions, unusual
 from approvals.exhibits import Content
 from approvals.models import Exhibit, Task, User
 from approvals.models.cases import State, Verdict
@@ -60,10 +59,23 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """The tasks that ask for one tool of one agent."""
+
     lines: list[Line]
     same: list[tuple[str, str]]
     names: list[str]  # of the columns: arguments that differ
     more: int  # arguments that differ and have no column
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """All that stands side by side, a table for each tool."""
+
+    tables: list[Table]
+
+    @property
+    def lines(self) -> list[Line]:
+        return [line for table in self.tables for line in table.lines]
 
     @property
     def open_lines(self) -> list[Line]:
@@ -78,28 +90,40 @@ class Table:
         found = sorted(sets.values(), key=len, reverse=True)
         return [_equal(lines) for lines in found if len(lines) > 1]
 
+    @property
+    def is_one_set(self) -> bool:
+        """Whether all that can be decided is one set of equal calls: then there is no other list to offer."""
+        return len(self.open_lines) < 2 or (len(self.equal) == 1 and len(self.equal[0].lines) == len(self.open_lines))
 
-def read(user: User, codes: Sequence[str], *, now: datetime) -> Table:
+
+def read(user: User, codes: Sequence[str], *, now: datetime) -> Beside:
     """The tasks of these codes that this person may see, in the order of the codes; in two queries."""
     wanted = list(dict.fromkeys(codes))[: batch.MOST]
     tasks = permissions.visible_tasks(user).filter(code__in=wanted).select_related("case", "queue")
     found = sorted(tasks, key=lambda task: wanted.index(task.code))
     shown = Exhibit.objects.filter(task__in=found).values_list("task_id", "digest", "body")
     bodies = {(task, digest): body for task, digest, body in shown}
-    contents = [exhibits.load(bodies[task.pk, task.shown_digest]) for task in found]
-    arguments = [_arguments(content) for content in contents]
+    tools: dict[tuple[str, str], list[tuple[Task, Content]]] = {}
+    for task in found:
+        content = exhibits.load(bodies[task.pk, task.shown_digest])
+        tools.setdefault((task.agent, task.tool), []).append((task, content))
+    return Beside([_table(user, asked, now) for asked in tools.values()])
+
+
+def _table(user: User, asked: list[tuple[Task, Content]], now: datetime) -> Table:
+    arguments = [_arguments(content) for _task, content in asked]
     same, names, more = _columns(arguments)
-    usual = {name: _usual([one.get(name) for one in arguments]) for name in names}
+    out = {name: unusual.places([given.get(name) for given in arguments]) for name in names}
     lines = [
         Line(
             task=task,
             content=content,
             state=task.state_at(now),
             call=batch.same_call(content),
-            cells=[_cell(name, given.get(name), usual[name]) for name in names],
+            cells=[_cell(name, arguments[place].get(name), place in out[name]) for name in names],
             why_not=_why_not(user, task, content, now),
         )
-        for task, content, given in zip(found, contents, arguments, strict=True)
+        for place, (task, content) in enumerate(asked)
     ]
     return Table(lines, same, names, more)
 
@@ -125,16 +149,9 @@ def _columns(arguments: Sequence[dict[str, str]]) -> tuple[list[tuple[str, str]]
     return [(name, arguments[0][name]) for name in same], differ[:MOST_COLUMNS], len(differ[MOST_COLUMNS:])
 
 
-def _usual(values: Sequence[str | None]) -> str | None:
-    """The value that most agree in; None when there is none, and then nothing stands out."""
-    value, times = Counter(values).most_common(1)[0]
-    return value if times >= max(2, 0.6 * len(values)) else None
-
-
-def _cell(name: str, text: str | None, usual: str | None) -> Cell:
+def _cell(name: str, text: str | None, stands_out: bool) -> Cell:
     whole = text is None or len(text) <= LONGEST
-    shown = text if text is None or whole else text[: LONGEST - 1] + CUT
-    return Cell(name, shown, whole, usual is not None and text != usual)
+    return Cell(name, text if text is None or whole else text[: LONGEST - 1] + CUT, whole, stands_out)
 
 
 def _equal(lines: list[Line]) -> Equal:

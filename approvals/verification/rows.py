@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q
@@ -50,22 +51,33 @@ class Rows:
     erased: set[str] = field(default_factory=set)  # cases of which an entry says that their content was erased
 
     @classmethod
-    def read(cls, report: Report) -> Rows:
+    def read(cls, report: Report, *, since: datetime | None = None, after: int = 0) -> Rows:
+        """`since`, `after`: only rows from then on; what entries up to `after` tell of them is looked up."""
         head = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
         rows = cls(report=report, until=head)
-        for decision in Decision.objects.select_related("task", "by").order_by("pk").iterator(chunk_size=2000):
+        made = Decision.objects.filter(at__gte=since) if since else Decision.objects.all()
+        for decision in made.select_related("task", "by").order_by("pk").iterator(chunk_size=2000):
             place = (decision.task.code, chain.moment(decision.at), decision.by.pseudonym if decision.by else None)
             digest = _digest(jsontext.dumps(facts(decision)))
             stored = Stored(decision.pk, digest, decision.recalled_at is not None, decision.voided_at is not None)
             rows.decisions.setdefault(place, []).append(stored)
-        frozen = Exhibit.objects.order_by("pk").values_list("task__case__code", "task__code", "digest", "body")
+        kept = Exhibit.objects.filter(frozen_at__gte=since) if since else Exhibit.objects.all()
+        frozen = kept.order_by("pk").values_list("task__case__code", "task__code", "digest", "body")
         for case, code, shown, body in frozen.iterator(chunk_size=2000):
             if not body:
                 rows.emptied.add((case, code))
             elif exhibits.digest(body) != shown:
                 report.tampered(f"What was shown for {code} does not have its digest.")
             rows.shown.add((code, shown))
+        if since:
+            rows._told_before(since, after)
         return rows
+
+    def _told_before(self, since: datetime, after: int) -> None:
+        """What the entries just before a checkpoint tell of rows that are checked after it."""
+        told = AuditEntry.objects.filter(verb__in=_TELLS, at__gte=since, seq__lte=after).order_by("seq")
+        for seq, body, data in told.values_list("seq", "body", "data").iterator(chunk_size=2000):
+            self.told(seq, chain.read_body(bytes(body)), data)
 
     def columns(self, seq: int, members: dict[str, Any], stored: dict[str, Any]) -> None:
         """The columns that people filter by say what the body says."""

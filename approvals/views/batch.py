@@ -27,15 +27,16 @@ def side_by_side(request: PersonRequest) -> HttpResponse:
 
 def _compared(request: PersonRequest, codes: list[str], refused: Refused | None = None) -> HttpResponse:
     now = current()
-    table = sidebyside.read(request.user, codes, now=now)
+    beside = sidebyside.read(request.user, codes, now=now)
+    queues = [line.task.queue for line in beside.open_lines]
     context: dict[str, Any] = {
         "now": now,
-        "table": table,
+        "beside": beside,
         "too_many": max(0, len(set(codes)) - batch.MOST),
         "most": batch.MOST,
         "batch": batch.new_name(),
-        "reasons": reasons.of(table.lines[0].task.queue) if len({x.task.queue_id for x in table.lines}) == 1 else [],
-        "reason_required": any(line.task.queue.reason_required for line in table.open_lines),
+        "reasons": reasons.of(queues[0]) if len({queue.pk for queue in queues}) == 1 else [],
+        "reason_required": any(queue.reason_required for queue in queues),
         "comment": request.POST.get("comment", ""),
         "problem": str(refused or ""),
         "back": back_of(request),

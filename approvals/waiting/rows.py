@@ -5,18 +5,17 @@ A template gets these and asks no questions of its own. Only `decided` reads.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from approvals import batch, claiming, headlines
+from django.utils.translation import gettext as _
+
+from approvals import batch, claiming, headlines, remaining, unusual
 from approvals.models import Decision, Task, User
 from approvals.models.cases import State
 from approvals.waiting.filters import Filters
 from approvals.waiting.selecting import may_claim
-
-ALIKE = 0.6  # of the lines must agree in a value before another one stands out
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,7 @@ class Row:
 
     task: Task
     state: str
+    asked: str  # how long ago, in words
     mine: bool
     stale: bool  # who is on it said so long ago
     may_claim: bool
@@ -56,6 +56,7 @@ def row(user: User, task: Task, *, now: datetime, decision: Decision | None = No
     return Row(
         task=task,
         state=state,
+        asked=_asked(task, now),
         mine=mine,
         stale=stale and held,
         may_claim=reviews and (task.claimed_by_id is None or (held and stale)),
@@ -66,6 +67,11 @@ def row(user: User, task: Task, *, now: datetime, decision: Decision | None = No
         is_gone=kept and not is_open,
         decision=decision,
     )
+
+
+def _asked(task: Task, now: datetime) -> str:
+    seconds = int((now - task.case.opened_at).total_seconds())
+    return _("asked %(age)s ago") % {"age": remaining.words(seconds)} if seconds >= 60 else _("asked just now")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +94,21 @@ class Group:
 
 
 def grouped(rows: Sequence[Row], filters: Filters) -> list[Group]:
-    """In the order of their first lines; without a grouping one group of all."""
+    """In the order of their first lines; a line alone needs no heading, and lines without one stand together."""
     if not filters.group:
         return [Group("", "", list(rows))]
     found: dict[tuple[str, str], list[Row]] = {}
     for one in rows:
         found.setdefault(_key(one.task, filters.group), []).append(one)
-    return [_group(filters, lines) for lines in found.values()]
+    groups: list[Group] = []
+    for lines in found.values():
+        if len(lines) > 1:
+            groups.append(_group(filters, lines))
+        elif groups and not groups[-1].kind:
+            groups[-1].rows.extend(lines)
+        else:
+            groups.append(Group("", "", lines))
+    return groups
 
 
 def _key(task: Task, kind: str) -> tuple[str, str]:
@@ -105,9 +119,9 @@ def _key(task: Task, kind: str) -> tuple[str, str]:
 
 def _group(filters: Filters, rows: list[Row]) -> Group:
     first = rows[0].task
-    query = filters.query(group="", agent=first.agent, **({filters.group: _value(first, filters.group)}))
+    query = filters.query(**{"group": "", "agent": first.agent, filters.group: _value(first, filters.group)})
     name = first.tool if filters.group == "tool" else first.agent_name or first.agent
-    if len({(one.task.agent, one.task.tool) for one in rows}) > 1 or len(rows) < 2:
+    if len({(one.task.agent, one.task.tool) for one in rows}) > 1:
         return Group(filters.group, name, rows, query)
     same, rows = compared(rows)
     return Group(filters.group, name, rows, query, same)
@@ -120,19 +134,14 @@ def _value(task: Task, kind: str) -> str:
 def compared(rows: list[Row]) -> tuple[list[headlines.Part], list[Row]]:
     """What is the same in all lines of one tool, and the lines with what stands out in each."""
     values = [{part.name: part.value for part in one.parts if part.name} for one in rows]
-    usual, same = {}, []
+    same, out = [], [set[str]() for _one in rows]
     for name in values[0]:
-        said = Counter(line.get(name) for line in values)
-        value, times = said.most_common(1)[0]
-        if times == len(rows):
-            same.append(headlines.Part(name, value or ""))
-        elif times >= max(2, ALIKE * len(rows)):
-            usual[name] = value
-    marked = []
-    for one, line in zip(rows, values, strict=True):
-        out = frozenset(name for name, value in usual.items() if line.get(name) != value)
-        marked.append(replace(one, stands_out=out))
-    return same, marked
+        column = [line.get(name) for line in values]
+        if len(set(column)) == 1:
+            same.append(headlines.Part(name, column[0] or ""))
+        for place in unusual.places(column):
+            out[place].add(name)
+    return same, [replace(one, stands_out=frozenset(names)) for one, names in zip(rows, out, strict=True)]
 
 
 def decided(tasks: Iterable[Task]) -> dict[int, Decision]:
