@@ -35,6 +35,7 @@ class AgentForm(forms.Form):
     tolerances = forms.MultipleChoiceField(choices=[(name, name) for name in reading.TOLERANCES], required=False)
     pre_1_0 = forms.BooleanField(required=False)
     busy_is_not_taken = forms.BooleanField(required=False)
+    caller_decides = forms.BooleanField(required=False)
     receipts = forms.ChoiceField(choices=Receipts.choices, required=False)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, agent: Agent | None = None) -> None:
@@ -82,7 +83,7 @@ class AgentForm(forms.Form):
         headers = given["headers"] or ([] if given["drop_headers"] else None)
         names = (
             "name", "url", "capabilities_url", "queue", "routes", "dialect", "replay", "reason", "tolerances",
-            "pre_1_0", "busy_is_not_taken", "receipts",
+            "pre_1_0", "busy_is_not_taken", "caller_decides", "receipts",
         )  # fmt: skip
         slug = self.agent.slug if self.agent else given["slug"]
         return Wanted(slug=slug, headers=headers, **{name: given[name] for name in names})
@@ -92,7 +93,10 @@ class AgentForm(forms.Form):
 
 
 def initial(agent: Agent) -> dict[str, object]:
-    same = ("name", "url", "capabilities_url", "dialect", "tolerances", "pre_1_0", "busy_is_not_taken", "receipts")
+    same = (
+        "name", "url", "capabilities_url", "dialect", "tolerances", "pre_1_0", "busy_is_not_taken", "caller_decides",
+        "receipts",
+    )  # fmt: skip
     return {
         **{name: getattr(agent, name) for name in same},
         "queue": agent.queue.name,

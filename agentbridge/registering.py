@@ -50,6 +50,7 @@ class Wanted:
     tolerances: Sequence[str] | None = None
     pre_1_0: bool | None = None
     busy_is_not_taken: bool | None = None
+    caller_decides: bool | None = None
     receipts: str | None = None
     capabilities_url: str | None = None
 
@@ -137,6 +138,8 @@ def told(agent: Agent, changed: Sequence[str], wanted: Wanted) -> dict[str, Any]
     data: dict[str, Any] = {"changed": list(changed), "urlVersion": agent.url_version}
     if "replay_class" in changed:
         data |= {"replay": agent.replay_class, "reason": wanted.reason}
+    if "caller_decides" in changed:
+        data["callerDecides"] = agent.caller_decides
     return data
 
 
@@ -174,7 +177,7 @@ def _columns(agent: Agent, wanted: Wanted) -> dict[str, Any]:
         "headers": headers, "dialect": wanted.dialect, "replay_class": wanted.replay,
         "tolerances": None if wanted.tolerances is None else list(wanted.tolerances), "pre_1_0": wanted.pre_1_0,
         "busy_is_not_taken": wanted.busy_is_not_taken, "capabilities_url": wanted.capabilities_url,
-        "receipts": wanted.receipts,
+        "receipts": wanted.receipts, "caller_decides": wanted.caller_decides,
     }  # fmt: skip
 
 

@@ -54,6 +54,7 @@ class Agent(models.Model):
     pre_1_0 = models.BooleanField(default=False)  # an older server: `protocolVersion` is not sent
     receipts = models.CharField(max_length=8, choices=Receipts.choices, blank=True, default="")
     busy_is_not_taken = models.BooleanField(default=False)  # 503 with Retry-After means nothing was taken
+    caller_decides = models.BooleanField(default=False)  # answers that come through the relay count as decisions
     enabled = models.BooleanField(default=True)
     host_token = models.CharField(max_length=64, blank=True, default="")  # SHA-256 hex; push and pull
     caller_token = models.CharField(max_length=64, blank=True, default="")  # SHA-256 hex; relay

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import BooleanOptionalAction
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -31,6 +32,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--receipts", choices=["off", *filter(None, Receipts.values)], help="do signed decisions go along?"
         )
+        parser.add_argument(
+            "--caller-decides", action=BooleanOptionalAction, help="do answers that come through the relay count?"
+        )
         parser.add_argument("--new-token", action="store_true", help="replace the host's and the caller's token")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,6 +43,7 @@ class Command(BaseCommand):
             routes=None if options["route"] is None else dict(pair(text, "=", "--route") for text in options["route"]),
             headers=None if options["header"] is None else [pair(text, ":", "--header") for text in options["header"]],
             dialect=options["dialect"], replay=options["replay"],
+            caller_decides=options["caller_decides"],
             receipts="" if options["receipts"] == "off" else options["receipts"],
         )  # fmt: skip
         had_headers = Agent.objects.filter(slug=wanted.slug).exclude(headers="").exists()
