@@ -55,7 +55,7 @@ class Page:
     @property
     def stopped(self) -> bool:
         """Nothing more of it is wanted, or nothing more can be kept."""
-        return self.trouble is not None or (self.recording is not None and self.recording.reader.stopped)
+        return self.trouble is not None or (self.recording is not None and bool(self.recording.reader.stopped))
 
     @property
     def events(self) -> int:

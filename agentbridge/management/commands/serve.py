@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
 from approvals import anchors
+
+# By itself a thread in the middle of Python code hands over after 5 ms: so long a frame would wait on its way.
+SWITCH_SECONDS = 0.0005
 
 
 def collect_static_files() -> None:
@@ -65,6 +69,7 @@ class Command(BaseCommand):
             server_name="",
             ready_callable=lambda: self.stdout.write(f"Countersign answers at {settings.PUBLIC_URL} (port {port})"),
         )
+        sys.setswitchinterval(SWITCH_SECONDS)
         server.run()  # until SIGTERM or Ctrl-C
         if not server.listening_addresses:
             self.stderr.write(f"Port {port} on {host} cannot be used.")
