@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -68,15 +68,18 @@ class Journal:
 
     def __init__(self, file: Path, *, agent: str | None = None) -> None:
         """`agent`: whose threads these are; None opens beside a running guard, to settle."""
-        self._lock = _locked(file) if agent is not None else None
-        try:
-            self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=10)
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000"):
-                self._db.execute(f"PRAGMA {pragma}")
-            self._db.executescript(TABLES)
-            self._check(agent)
-        except sqlite3.Error as problem:
-            raise Unusable(f"{file} cannot be used as a state file: {problem}.") from problem
+        with ExitStack() as opened:
+            if agent is not None:
+                opened.enter_context(_locked(file))
+            try:
+                found = sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=10)
+                self._db = opened.enter_context(closing(found))
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.executescript(TABLES)
+                self._check(agent)
+            except sqlite3.Error as problem:
+                raise Unusable(f"{file} cannot be used as a state file: {problem}.") from problem
+            self._opened = opened.pop_all()
 
     def _check(self, agent: str | None) -> None:
         for name, value in (("version", VERSION), ("agent", agent)):
@@ -88,9 +91,7 @@ class Journal:
                 raise Unusable(f"This state file belongs to another {name}: {kept}, not {value}.")
 
     def close(self) -> None:
-        self._db.close()
-        if self._lock is not None:
-            self._lock.close()
+        self._opened.close()
 
     @contextmanager
     def _deed(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
