@@ -71,6 +71,11 @@ def test_a_safe_agent_is_asked_again_only_before_its_run_began() -> None:
     assert judged(view=run("truncated"), replay="guarded") == ("outcome_unknown", "H")
 
 
+def test_who_says_that_nobody_knows_is_not_asked_again_by_itself() -> None:
+    said = run("failed", started=False, error="the outcome is indeterminate")
+    assert judged(view=said) == judged(view=said, replay="guarded") == ("in_doubt", "H")
+
+
 def test_known_codes_help_the_reader_and_decide_nothing() -> None:
     known = verdict(http_status=200, run=run("failed", error="nope", error_code="UNKNOWN_INTERRUPT_ID"))
     other = verdict(http_status=200, run=run("failed", error="nope", error_code="X"))
