@@ -113,9 +113,10 @@ def verdict(
     if http_status == 503 and not retry_after:
         letter = "H"
     if letter in "HI" and not (run is not None and run.started and run.status != "running"):
-        # An agent, or its guard, that says itself that nobody knows says the same the next time.
-        says_so = run is not None and run.status == "failed"
-        return _doubt(letter, http_status, error, "unknown" if says_so else replay)
+        if run is not None and run.status == "failed":
+            # An agent, or its guard, that says itself that nobody knows says the same the next time.
+            return _doubt(letter, http_status, run.error, "unknown")
+        return _doubt(letter, http_status, error, replay)
     state = STATES["A"] if letter == "A" else _state(letter, run)
     return Verdict(state, letter, _sentence(letter, http_status, run))
 
