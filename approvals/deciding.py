@@ -34,12 +34,14 @@ from approvals.schemas import Problem
 
 SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one question asked twice
 
+NAMELESS = {Decision.ByKind.CALLER: "The caller", Decision.ByKind.POLICY: "A rule"}
+
 
 @transaction.atomic
 def decide(
     task: Task,
     *,
-    by: User,
+    by: User | None,
     verdict: str,
     edits: str | None = None,
     input: str | None = None,
@@ -54,15 +56,16 @@ def decide(
     """Record the answer to a task, exactly as it will leave; the last one of a case settles the case.
 
     The same person with the same key and content gets the decision that was recorded then. `batch`: the list of which
-    it is one (`approvals.batch`). Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
+    it is one (`approvals.batch`). `by` None: whoever asked also answered (`by_kind` caller), and there is no undo.
+    Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
     Invalid.
     """
     if missing := anchors.refusal():
         raise Blocked(missing)
     case, task = locking.locked(task)
-    by = locking.locked_person(by)
+    by = locking.locked_person(by) if by else None
     given = Given(verdict=verdict, edits=edits, input=input, comment=comment, reason_code=reason_code)
-    if idempotency_key and (stored := _stored(task, by, idempotency_key)):
+    if by and idempotency_key and (stored := _stored(task, by, idempotency_key)):
         return _same_again(stored, given, shown_digest)
     _may(by, task, given.verdict)
     _still_asked(case, task, shown_digest, now)
@@ -79,7 +82,7 @@ def decide(
         **asdict(answer),
     )
     Task.objects.filter(pk=task.pk, state=State.OPEN).update(state=State.SETTLED, claimed_by=None, claimed_at=None)
-    settled = _settle_if_complete(case, now)
+    settled = _settle_if_complete(case, now, undo=by is not None)
     _record_decided(decision, now, batch)
     if settled:
         _record_settled(case, now)
@@ -113,8 +116,8 @@ def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> 
     return own
 
 
-def _may(by: User, task: Task, verdict: str) -> None:
-    sentence = permissions.can_decide(by, task, verdict)
+def _may(by: User | None, task: Task, verdict: str) -> None:
+    sentence = permissions.can_decide(by, task, verdict) if by else permissions.caller_can_decide(task, verdict)
     if sentence:
         raise NotAllowed(sentence)
 
@@ -125,7 +128,7 @@ def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> No
         raise Withdrawn(_("Nobody asks this any more: %s.") % case.get_ended_because_display())
     live = task.decisions.live().select_related("by").first()
     if live:
-        raise AlreadyDecided(live.by, live.verdict, live.at)
+        raise AlreadyDecided(live)
     if case.state == State.QUARANTINED:
         raise Quarantined(_("This case came after an error in the stream. An operator must accept it first."))
     if case.is_expired(clock.at_least(now)):
@@ -181,11 +184,11 @@ def _equal(one: str | None, other: str | None) -> bool:
     return jsontext.same(one, other)
 
 
-def _settle_if_complete(case: Case, now: datetime) -> bool:
+def _settle_if_complete(case: Case, now: datetime, *, undo: bool) -> bool:
     """True when this was the last open task: the case may leave after the undo window, but never too late."""
     if Task.objects.filter(case=case, state=State.OPEN).exists():
         return False
-    deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS)
+    deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS if undo else 0)
     if case.deadline:
         deliver_after = min(deliver_after, case.deadline - timedelta(seconds=2 * settings.EXPIRY_MARGIN_SECONDS))
     case.deliver_after = max(now, deliver_after)
@@ -207,7 +210,7 @@ def _recallable(case: Case, now: datetime) -> None:
 
 def _record_decided(decision: Decision, now: datetime, batch: str) -> None:
     task = decision.task
-    name = decision.by.display_name if decision.by else "A rule"
+    name = decision.by.display_name if decision.by else NAMELESS[decision.by_kind]
     changed = _changed(decision)
     with_edits = f" with changes at {', '.join(changed)}" if changed else ""
     audit.record(

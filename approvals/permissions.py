@@ -91,6 +91,13 @@ def can_decide(user: Visitor, task: Task, verdict: str, kit: VerdictKit | None =
     return None
 
 
+def caller_can_decide(task: Task, verdict: str) -> str | None:
+    """The same for whoever asked, where that side may answer too: all but a cancel that is perhaps no no."""
+    if verdict == Verdict.CANCELLED and VerdictKit.from_json(task.kit).cancel != "safe":
+        return _("It is not certain that this agent takes a cancel as a no: only operators cancel here.")
+    return None
+
+
 def offered(user: Visitor, task: Task) -> tuple[list[str], dict[str, str], bool]:
     """The verdicts this person is offered, why not the others (the kit's reason first), and whether they may edit."""
     kit = VerdictKit.from_json(task.kit)

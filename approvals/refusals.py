@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import ClassVar
 
 from django.utils.translation import gettext as _
 
-from approvals.models import User
+from approvals.models import Decision
 from approvals.schemas import Problem
 
 
@@ -32,10 +31,11 @@ class NotDue(Refused):
 class AlreadyDecided(Refused):
     code = "decided"
 
-    def __init__(self, by: User | None, verdict: str, at: datetime) -> None:
-        name = by.display_name if by else _("a rule")
+    def __init__(self, decision: Decision) -> None:
+        by, verdict = decision.by, decision.verdict
+        name = by.display_name if by else decision.get_by_kind_display()
         super().__init__(_("Already decided by %(name)s: %(verdict)s.") % {"name": name, "verdict": verdict})
-        self.by, self.verdict, self.at = by, verdict, at
+        self.by, self.verdict, self.at = by, verdict, decision.at
 
 
 class Expired(Refused):
