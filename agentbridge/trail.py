@@ -17,13 +17,13 @@ VERBS = (
     "run.queued", "run.leased", "run.requeued", "run.armed", "run.started", "run.finished", "run.interrupted",
     "run.cancelled", "run.failed", "run.rejected", "run.truncated", "run.refused", "run.unsent", "run.unknown",
     "run.observed", "run.pushed", "run.erred_late", "run.unasked",
-    "resume.sealed", "resume.replaced",
+    "resume.sealed", "resume.replaced", "resume.asked",
     "delivery.ready", "delivery.leased", "delivery.armed", "delivery.accepted", "delivery.finished",
     "delivery.interrupted_again", "delivery.agent_error", "delivery.rejected", "delivery.expired_unsent",
     "delivery.in_doubt", "delivery.outcome_unknown", "delivery.dead", "delivery.marked_done", "delivery.abandoned",
     "delivery.erred_late", "delivery.rebound",
     "agent.added", "agent.changed", "agent.url_changed", "agent.token_made", "agent.switched_on", "agent.switched_off",
-    "agent.replay_set", "agent.replay_lapsed", "agent.tested", "incident.opened", "incident.closed",
+    "agent.replay_set", "agent.replay_lapsed", "agent.tested", "agent.probed", "incident.opened", "incident.closed",
 )  # fmt: skip
 audit.register(*VERBS)
 

@@ -51,6 +51,9 @@ class Agent(models.Model):
     replay_set_at = models.DateTimeField(null=True, blank=True)
     replay_server = models.CharField(max_length=200, null=True, blank=True)  # `Server` of the proof; null: unheard
     replay_lapsed_at = models.DateTimeField(null=True, blank=True)  # another server answered since (`standing`)
+    probe = models.JSONField(null=True, blank=True)  # what `probe_agent` found: its class and eight checks, as printed
+    probed_at = models.DateTimeField(null=True, blank=True)
+    probed_url_version = models.PositiveIntegerField(null=True, blank=True)  # another address since: proves nothing
     pre_1_0 = models.BooleanField(default=False)  # an older server: `protocolVersion` is not sent
     receipts = models.CharField(max_length=8, choices=Receipts.choices, blank=True, default="")
     busy_is_not_taken = models.BooleanField(default=False)  # 503 with Retry-After means nothing was taken
