@@ -3,49 +3,52 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from django.db import connection
 
 from agentbridge import guards, trail
 from agentbridge.delivery import receipts
 from agentbridge.models import Resume, Run
+from agentbridge.wire import jws
 from approvals import jsontext
+from approvals.erasing import contents
 from approvals.guards import missing
 from approvals.models import AuditEntry
 from approvals.verification import Finding
 from approvals.verification.rows import ERASED
+from approvals.workbench import findings
 
 Sealed = tuple[str, int, str]  # case, number, SHA-256
 
 
-def checks() -> Iterator[Finding]:
+def checks(since: datetime | None = None) -> Iterator[Finding]:
     """Everything about deliveries and runs that this app vouches for."""
-    yield from _sealed()
-    yield from _inputs()
+    yield from _sealed(since)
+    yield from _inputs(since)
+    yield from findings.checks()
+    yield from contents.checks()
     for name in missing(guards.GUARDS, connection):
         yield Finding("tampered", f"The database no longer protects its rows: trigger {name} is missing.")
 
 
-def _sealed() -> Iterator[Finding]:
+def _sealed(since: datetime | None) -> Iterator[Finding]:
     """Each sealed set has its entry and each entry its set, both with the digest of the bytes as they are."""
     until = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-    keys = receipts.every_key()
-    signed: dict[Sealed, str] = {}
     gone = {code for code, _agent, _thread in _erased()}
-    for resume in Resume.objects.select_related("case").order_by("pk").iterator(chunk_size=500):
-        digest = hashlib.sha256(resume.sealed).hexdigest()
-        if not resume.sealed and resume.case.code not in gone:
-            yield Finding("incomplete", f"The sealed answers of {resume.case.code} are gone, and no entry says why.")
-        elif resume.sealed and digest != resume.sha256:
-            yield Finding("tampered", f"The sealed answers of {resume.case.code} were changed.")
-        for problem in receipts.problems(resume, keys) if resume.signature else ():
-            yield Finding("tampered", f"The signature of the answers of {resume.case.code} is not ours. {problem}")
-        signed[resume.case.code, resume.n, resume.sha256] = trail.sha256(resume.signature.encode())
+    keys = receipts.every_key()
+    sealed = Resume.objects.filter(sealed_at__gte=since) if since else Resume.objects.all()
+    signed: dict[Sealed, str] = {}
+    for resume in sealed.select_related("case", "thread").order_by("pk").iterator(chunk_size=500):
+        if resume.sealed or resume.case.code not in gone:
+            yield from _kept(resume, keys)
+        signed[resume.case.code, resume.n, resume.sha256] = resume.signature and trail.sha256(resume.signature.encode())
     told: set[Sealed] = set()
     erased: set[str] = set()
-    entries = AuditEntry.objects.filter(verb="resume.sealed").order_by("seq").values_list("seq", "case__code", "data")
-    for seq, code, text in entries.iterator(chunk_size=2000):
+    entries = AuditEntry.objects.filter(verb="resume.sealed", **({"at__gte": since} if since else {}))
+    listed = entries.order_by("seq").values_list("seq", "case__code", "data")
+    for seq, code, text in listed.iterator(chunk_size=2000):
         if text is None:
             erased.add(code)
             continue
@@ -54,17 +57,30 @@ def _sealed() -> Iterator[Finding]:
         told.add(place)
         if place not in signed and seq <= until:
             yield Finding("tampered", f"The answers that entry {seq} sealed are gone or others.", seq)
-        elif "signature" in data and signed.get(place, data["signature"]) != data["signature"]:
+        elif code not in gone and place in signed and signed[place] != data.get("signature", ""):
             yield Finding("tampered", f"The signature that entry {seq} tells of is gone or another.", seq)
     for code, _n, _digest in sorted(signed.keys() - told):
         if code not in erased:
             yield Finding("tampered", f"Answers of {code} are sealed, and no entry tells of it.")
 
 
-def _inputs() -> Iterator[Finding]:
+def _kept(resume: Resume, keys: Mapping[str, jws.PublicKey]) -> Iterator[Finding]:
+    """The bytes of a set whose content nobody erased."""
+    code = resume.case.code
+    if not resume.sealed:
+        yield Finding("incomplete", f"The sealed answers of {code} are gone, and no entry says why.")
+    elif hashlib.sha256(resume.sealed).hexdigest() != resume.sha256:
+        yield Finding("tampered", f"The sealed answers of {code} were changed.")
+    elif resume.signature:
+        for problem in receipts.problems(resume, keys):
+            yield Finding("tampered", f"The signature of the answers of {code} is not ours. {problem}")
+
+
+def _inputs(since: datetime | None) -> Iterator[Finding]:
     """What was sent to an agent is still what was sealed for sending."""
     gone = {(agent, thread) for _code, agent, thread in _erased()}
-    sent = Run.objects.exclude(input_digest="").select_related("thread__agent").order_by("pk")
+    asked = Run.objects.filter(created_at__gte=since) if since else Run.objects.all()
+    sent = asked.exclude(input_digest="").select_related("thread__agent").order_by("pk")
     for run in sent.only("input", "input_digest", "run_id", "thread__key", "thread__agent__slug").iterator(200):
         if not run.input:
             if (run.thread.agent.slug, run.thread.key) not in gone:

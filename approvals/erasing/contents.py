@@ -22,13 +22,14 @@ from approvals.models import (
     Draft,
     Erasure,
     Exhibit,
-    Finding,
     Note,
     SetAside,
     StoredAnswer,
     Task,
     User,
 )
+from approvals.models import Finding as Noted
+from approvals.verification import Finding
 from approvals.verification.rows import ERASED
 
 Cover = list[list[Any]]  # [[number of the entry, column], …]
@@ -53,7 +54,7 @@ def erase(cases: Sequence[Case]) -> Cover:
     tasks = list(Task.objects.filter(case__in=cases).select_related("case"))
     Exhibit.objects.filter(task__in=tasks).update(body="")
     Decision.objects.filter(task__in=tasks).update(answer=None, edits=None, input=None, comment="")
-    Finding.objects.filter(case__in=cases).update(text="")
+    Noted.objects.filter(case__in=cases).update(text="")
     Note.objects.filter(task__in=tasks).update(text="")
     Draft.objects.filter(task__in=tasks).delete()
     SetAside.objects.filter(task__in=tasks).update(note="")
@@ -125,3 +126,15 @@ def told(case: Case, erasure: Erasure, *, cover: Cover, rows: dict[str, int], no
         },
         now=now,
     )  # fmt: skip
+
+
+def checks() -> Iterator[Finding]:
+    """For `verify_audit`: an erasure that was done has its entry, and an entry its erasure."""
+    done = set(Erasure.objects.filter(done_at__isnull=False).values_list("pk", flat=True))
+    told = {}
+    for seq, text in AuditEntry.objects.filter(verb=ERASED).order_by("seq").values_list("seq", "data"):
+        told[int(jsontext.loads(text or '{"erasure":0}')["erasure"])] = seq
+    for number in sorted(done - told.keys()):
+        yield Finding("tampered", f"Erasure {number} was done, and no entry tells of it.")
+    for number in sorted(told.keys() - done):
+        yield Finding("tampered", f"The erasure of entry {told[number]} is gone.", told[number])

@@ -1,0 +1,112 @@
+"""The record of a case: every part with its entry, and what is missing in its place."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from agentbridge.models import Run
+from approvals import people, record, reviewing
+from approvals.models import AuditEntry
+from tests import bridge_rows as rows
+from tests.bridge_work import paused_case, register, work
+from tests.emptying import guards_off
+from tests.pages import Page
+from tests.people import ARGS, decide, new_task, only_task, shown
+from tests.scripted_agent import finishing, pausing
+from tests.trails import tells
+
+ROUND = (
+    "case.opened", "task.opened", "task.decided", "case.settled", "case.taken", "resume.sealed", "delivery.leased",
+    "case.sent", "delivery.armed", "run.started", "delivery.accepted", "task.result", "run.finished",
+    "delivery.finished", "case.delivered", "task.concluded",
+)  # fmt: skip
+
+
+@pytest.fixture
+def read(client):
+    def read(user, case, **query: str) -> Page:
+        client.force_login(user)
+        answer = client.get(f"/cases/{case.code}/record/", query)
+        assert answer.status_code == 200
+        return Page(answer.content.decode())
+
+    return read
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_whole_round_stands_on_one_page(script, alice, carol, read, client):
+    case = paused_case(register(script(pausing(), finishing())), alice)
+    client.force_login(alice)
+    client.get(f"/cases/{case.code}/")
+    decide(only_task(case), alice, comment="Go ahead.")
+    work()
+    text = read(carol, case).text
+    order = ["Proposed", "Could have decided", "Version 1, the last there was.", "Decided: approved", "Go ahead.",
+             "Its author had that version on screen before.", "Sealed", "1 attempt", "What really ran",
+             "Every entry of this case"]  # fmt: skip
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert "no entry tells of it" not in text
+    assert str(Run.objects.get(kind="resumed").run_id) in text
+    tells(case, *ROUND)
+
+
+def test_what_is_missing_keeps_its_place(carol, task, read):
+    text = read(carol, task.case).text
+    for words in ("Seen by nobody", "Not decided", "Nothing sealed", "Nothing sent", "No result"):
+        assert words in text
+
+
+def test_a_decision_without_a_look_says_so(carol, alice, task, read):
+    decide(task, alice)
+    assert "not on record that its author had that version on screen" in read(carol, task.case).text
+
+
+def test_an_edit_is_a_typed_difference_and_a_decision_taken_back_stays(carol, alice, task, read):
+    decide(task, alice, edits=ARGS.replace("120.50", "99"))
+    reviewing.recall(task.case, by=alice, now=timezone.now())
+    decide(task, alice, "rejected")
+    text = read(carol, task.case).text
+    assert "/amount" in text and "number" in text and "120.50" in text and "taken back" in text
+    assert text.index("Decided: approved with edits") < text.index("Decided: rejected")
+
+
+def test_a_reviewer_of_one_task_sees_the_other_by_state_and_nothing_sealed(charlie, open_case, payments, read):
+    travel = people.set_queue("travel", now=timezone.now())
+    case = open_case(tasks=[new_task(payments, 1), new_task(travel, 2)])
+    rows.seal(case, rows.add_run(rows.add_agent(payments)))
+    page = read(charlie, case)
+    assert "Task of another queue" in page.text and "Nothing sealed" in page.text
+    assert "you see your own tasks only" in page.text and page.text.count("Proposed") == 1
+
+
+def test_a_conversation_stands_on_one_page(carol, open_case, read):
+    first = open_case()
+    second = open_case(case={"previous": first})
+    one, both = read(carol, second), read(carol, second, chain="1")
+    assert f"/cases/{first.code}/record/" in one.links() and one.text.count("Record checked") == 1
+    assert both.text.count("Record checked") == 2
+
+
+def test_an_entry_that_was_changed_is_named(carol, task, read):
+    entry = AuditEntry.objects.get(verb="task.opened")
+    with guards_off():
+        AuditEntry.objects.filter(pk=entry.pk).update(sentence="Nothing happened.")
+    entry.refresh_from_db()
+    assert record.wrong(entry) == f"entry {entry.seq}: sentence"
+    assert f"entry {entry.seq}: sentence" in read(carol, task.case).text
+
+
+def test_the_rules_of_the_pause_stay_as_they_were(carol, alice, bob, task, payments, read):
+    payments.members.clear()
+    payments.risk = "high"
+    payments.save()
+    text = read(carol, task.case).text
+    assert "payments, medium" in text
+
+
+def test_foreign_words_stay_text(carol, open_case, payments, read):
+    case = open_case(exhibit=shown(args='{"to": "<script>x</script>\\u202e"}', message="<b>hi</b>"))
+    source = read(carol, case).source
+    assert "<script>x" not in source and "<b>hi" not in source

@@ -1,0 +1,36 @@
+"""How a story ends: the whole trail is good, and a case tells exactly what happened, in its order.
+
+`from tests.trails import tells`; `tells(case, "case.opened", …)` at the end of a story in one process. Stories with
+processes ask `desk_tells(desk, code, …)`.
+"""
+
+from __future__ import annotations
+
+from agentbridge import verifying
+from approvals import trailsearch, verification
+from approvals.models import Case
+from tests.desk import Desk
+
+
+def tells(case: Case, *verbs: str) -> None:
+    """Exactly these entries, without those of people who only looked, in a trail without any fault."""
+    told = case.entries.exclude(verb__in=trailsearch.READS).order_by("seq").values_list("verb", flat=True)
+    assert list(told) == list(verbs)
+    good()
+
+
+def good() -> None:
+    """What `verify_audit` exits 0 for."""
+    report = verification.verify(checks=[verifying.checks])
+    assert [finding.sentence for finding in report.findings] == []
+
+
+def desk_tells(desk: Desk, code: str, *verbs: str) -> None:
+    """The same for a running desk, through its API and its command."""
+    entries = desk.get(f"cases/{code}/trail?limit=200", "carol")["entries"]
+    assert [entry["verb"] for entry in entries if entry["verb"] not in trailsearch.READS] == list(verbs)
+    desk_is_good(desk)
+
+
+def desk_is_good(desk: Desk) -> None:
+    desk.manage("verify_audit")  # anything but exit 0 raises
