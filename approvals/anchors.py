@@ -30,13 +30,13 @@ FRESH_SECONDS = 15.0  # so long an answer counts; a restored database is noticed
 
 
 class Anchor(Protocol):
-    """`keep` and `newest` raise OSError while the place is out of reach."""
+    """All three raise OSError while the place is out of reach; `notes` has None for a line that cannot be read."""
 
     name: str
 
     def keep(self, note: str, *, now: datetime) -> None: ...
     def newest(self) -> str | None: ...
-    def notes(self) -> Iterator[str]: ...
+    def notes(self) -> Iterator[str | None]: ...
 
 
 class FileAnchor:
@@ -47,9 +47,10 @@ class FileAnchor:
 
     def keep(self, note: str, *, now: datetime) -> None:
         line = json.dumps({"at": chain.moment(now), "note": note}) + "\n"
-        place = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+        place = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
         try:
-            os.write(place, line.encode())
+            whole = os.fstat(place).st_size == 0 or os.pread(place, 1, os.fstat(place).st_size - 1) == b"\n"
+            os.write(place, (line if whole else f"\n{line}").encode())
             os.fsync(place)
         finally:
             os.close(place)
@@ -63,10 +64,10 @@ class FileAnchor:
             lines = file.read().split(b"\n")[:-1]
         return next((note for note in map(_note, reversed(lines)) if note is not None), None)
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str | None]:
         if self.path.exists():
             with self.path.open("rb") as file:
-                yield from (note for note in map(_note, file) if note is not None)
+                yield from map(_note, file)
 
 
 _behind: set[str] = set()  # anchors that this process could not reach the last time

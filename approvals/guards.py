@@ -181,3 +181,4 @@ ERASURE = Guard(
     message="an erasure is done or refused, never changed",
 )
 BESIDE = (FINDING, SAMPLE, SIGHTING, RULE, HOLD, ERASURE)  # of what stands beside the trail
+ALL = (*GUARDS, *LATER, *BESIDE)

@@ -28,6 +28,7 @@ class Walk:
         self.report, self.gaps = report, gaps
         self.seq, self.leaf, self.log = 0, chain.NOTHING_BEFORE, ""
         self.erased: list[tuple[int, str]] = []
+        self.true = True  # are the texts of the last entry those that it committed to?
 
     def step(self, entry: Written) -> dict[str, Any] | None:
         """The members of the body, or None when they cannot be trusted."""
@@ -68,7 +69,8 @@ class Walk:
         return members
 
     def _commitments(self, entry: Written, commit: Any) -> None:
-        if not isinstance(commit, dict) or commit.keys() != set(chain.COMMITTED):
+        self.true = isinstance(commit, dict) and commit.keys() == set(chain.COMMITTED)
+        if not self.true:
             self.report.tampered(f"Entry {entry.seq} does not commit to its texts.", entry.seq)
             return
         for field in chain.COMMITTED:
@@ -76,6 +78,7 @@ class Walk:
             if text is None and salt is None:
                 self.erased.append((entry.seq, field))
             elif text is None or salt is None or chain.commitment(field, salt, text) != commit[field]:
+                self.true = False
                 self.report.tampered(f"The {field} of entry {entry.seq} is not what was committed to.", entry.seq)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 GOOD, TAMPERED, USAGE, INCOMPLETE = 0, 1, 2, 3
@@ -18,7 +19,7 @@ class Finding:
     seq: int | None = None
 
 
-Check = Callable[[], Iterable[Finding]]
+Check = Callable[[datetime | None], Iterable[Finding]]  # only rows since then, where that is given
 
 
 @dataclass

@@ -188,4 +188,4 @@ def test_content_gone_without_an_erasing_entry_is_incomplete(story):
 def test_checks_of_others_count(story):
     finding = verification.Finding("tampered", "The sealed bytes were changed.")
 
-    assert verification.verify(checks=[lambda: [finding]]).findings == [finding]
+    assert verification.verify(checks=[lambda _since: [finding]]).findings == [finding]

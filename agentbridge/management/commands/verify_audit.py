@@ -20,10 +20,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bundle", type=Path, metavar="FILE", help="check an exported bundle, not this desk")
+        parser.add_argument(
+            "--since", type=int, metavar="SIZE", help="believe what the checkpoint of this size signed; check the rest"
+        )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
-    def handle(self, *, bundle: Path | None, json: bool, **options: Any) -> None:
-        report = self.report(bundle)
+    def handle(self, *, bundle: Path | None, since: int | None, json: bool, **options: Any) -> None:
+        report = self.report(bundle, since)
         if json:
             self.stdout.write(as_json(report))
         else:
@@ -31,13 +34,13 @@ class Command(BaseCommand):
         if report.status:
             sys.exit(report.status)
 
-    def report(self, bundle: Path | None) -> verification.Report:
-        if bundle is None:
-            return verification.verify(checks=[verifying.checks])
+    def report(self, bundle: Path | None, since: int | None) -> verification.Report:
         try:
+            if bundle is None:
+                return verification.verify(checks=[verifying.checks], since=since)
             return bundles.verify(bundle)
-        except bundles.NotABundle as problem:
-            self.stderr.write(f"{bundle}: {problem}")
+        except (bundles.NotABundle, LookupError) as problem:
+            self.stderr.write(f"{bundle}: {problem}" if bundle else str(problem))
             sys.exit(verification.USAGE)
 
     def tell(self, report: verification.Report) -> None:
