@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from agentbridge import visibility
-from agentbridge.models.delivery import WAITING
+from agentbridge.delivery import ledger
 from approvals import permissions
 from approvals.models import User
 
-COUNTED = 99
+COUNTED = 1_000
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -24,6 +24,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def waiting(user: User) -> int:
-    """How many deliveries wait for a person, counted no further than a person reads."""
-    found = visibility.deliveries(user).filter(state__in=WAITING, replaced_at__isnull=True)
+    """How many cases go nowhere without an operator, as `/deliveries/` shows them; no further than a person reads."""
+    found = ledger.waiting(permissions.visible_cases(user), timezone.now())
     return found.order_by()[:COUNTED].count()

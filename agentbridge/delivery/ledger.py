@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
+from django.db.models.functions import Length
 
 from agentbridge.models import Agent, Resume
 from agentbridge.models.delivery import FINAL as FINAL
@@ -41,9 +43,20 @@ def state_of(case: Case, now: datetime, resume: Resume | None = None) -> str | N
 
 def stuck(cases: QuerySet[Case], now: datetime) -> QuerySet[Case]:
     """Cases that go nowhere without an operator, though no delivery of theirs waits: expired, blocked, quarantined."""
-    alive = Q(state__in=[State.OPEN, State.SETTLED])
-    expired = Q(pk__in=Case.objects.expired(now).values("pk"))
-    return cases.filter(expired | (alive & ~Q(blocked="")) | Q(state=State.QUARANTINED))
+    return cases.filter(pk__in=_stuck(now))
+
+
+def waiting(cases: QuerySet[Case], now: datetime) -> QuerySet[Case]:
+    """All that goes nowhere without an operator: what is stuck, and deliveries that wait for a person."""
+    doubts = Resume.objects.filter(state__in=WAITING, replaced_at=None)
+    return cases.filter(pk__in=_stuck(now).union(doubts.values("case")))
+
+
+def _stuck(now: datetime) -> QuerySet[Case, Any]:
+    """One look into an index for each reason: this is counted on every page."""
+    blocked = Case.objects.annotate(said=Length("blocked")).filter(state__in=[State.OPEN, State.SETTLED], said__gt=0)
+    quarantined = Case.objects.filter(state=State.QUARANTINED)
+    return Case.objects.expired(now).values("pk").union(blocked.values("pk"), quarantined.values("pk"))
 
 
 def bound_elsewhere(agent: Agent) -> QuerySet[Resume]:

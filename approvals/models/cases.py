@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
 from approvals.fields import OpaqueTextField
@@ -104,6 +105,9 @@ class Case(models.Model):
             models.Index(fields=["state", "deliver_after"], name="case_outbox"),
             models.Index(fields=["agent", "thread_key"], name="case_thread"),
             models.Index(fields=["deadline"], condition=Q(state__in=["open", "settled"]), name="case_deadline"),
+            # What is counted on every page: SQLite takes no partial index for a value that comes with the query.
+            models.Index(fields=["state", "deadline"], name="case_state_deadline"),
+            models.Index("state", Length("blocked"), name="case_state_blocked"),
         ]
         constraints = [
             models.CheckConstraint(name="case_state", condition=Q(state__in=State.values)),
