@@ -34,7 +34,7 @@ from approvals.schemas import Problem
 
 SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one question asked twice
 
-NAMELESS = {Decision.ByKind.CALLER: "The caller", Decision.ByKind.POLICY: "A rule"}
+NAMELESS: dict[str, str] = {Decision.ByKind.CALLER: "The caller", Decision.ByKind.POLICY: "A rule"}
 
 
 @transaction.atomic

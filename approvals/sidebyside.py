@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import batch, exhibits, jsontext, permissions, unusual
+from approvals import batch, exhibits, hiding, jsontext, masking, permissions, unusual
 from approvals.exhibits import Content
 from approvals.models import Exhibit, Task, User
 from approvals.models.cases import State, Verdict
@@ -33,7 +33,7 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Line:
     task: Task
-    content: Content
+    arguments: dict[str, str]  # by name, without what is hidden
     state: str
     call: str  # equal for equal calls
     cells: list[Cell]
@@ -59,7 +59,7 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The tasks that ask for one tool of one agent."""
+    """The tasks of a queue that ask for one tool of one agent."""
 
     lines: list[Line]
     same: list[tuple[str, str]]
@@ -97,27 +97,28 @@ class Beside:
 
 
 def read(user: User, codes: Sequence[str], *, now: datetime) -> Beside:
-    """The tasks of these codes that this person may see, in the order of the codes; in two queries."""
+    """The tasks of these codes that this person may see, in the order of the codes; in two queries and one a table."""
     wanted = list(dict.fromkeys(codes))[: batch.MOST]
     tasks = permissions.visible_tasks(user).filter(code__in=wanted).select_related("case", "queue")
     found = sorted(tasks, key=lambda task: wanted.index(task.code))
     shown = Exhibit.objects.filter(task__in=found).values_list("task_id", "digest", "body")
     bodies = {(task, digest): body for task, digest, body in shown}
-    tools: dict[tuple[str, str], list[tuple[Task, Content]]] = {}
+    tools: dict[tuple[int, str, str], list[tuple[Task, Content]]] = {}
     for task in found:
         content = exhibits.load(bodies[task.pk, task.shown_digest])
-        tools.setdefault((task.agent, task.tool), []).append((task, content))
+        tools.setdefault((task.queue_id, task.agent, task.tool), []).append((task, content))
     return Beside([_table(user, asked, now) for asked in tools.values()])
 
 
 def _table(user: User, asked: list[tuple[Task, Content]], now: datetime) -> Table:
-    arguments = [_arguments(content) for _task, content in asked]
+    with masking.applying(hiding.rules_for(asked[0][0].queue, asked[0][0].agent)):
+        arguments = [_arguments(hiding.without_secrets(content)) for _task, content in asked]
     same, names, more = _columns(arguments)
     out = {name: unusual.places([given.get(name) for given in arguments]) for name in names}
     lines = [
         Line(
             task=task,
-            content=content,
+            arguments=arguments[place],
             state=task.state_at(now),
             call=batch.same_call(content),
             cells=[_cell(name, arguments[place].get(name), place in out[name]) for name in names],
@@ -155,7 +156,7 @@ def _cell(name: str, text: str | None, stands_out: bool) -> Cell:
 
 
 def _equal(lines: list[Line]) -> Equal:
-    arguments = list(_arguments(lines[0].content).items())
+    arguments = list(lines[0].arguments.items())
     return Equal(lines, arguments, all(len(text) <= LONGEST for _name, text in arguments))
 
 

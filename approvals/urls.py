@@ -6,7 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from approvals.views import audit, batch, case, courtesies, desk, me, preview, queue, saved, sign_in, workbench
+from approvals.views import audit, batch, case, courtesies, desk, hidden, me, preview, queue, saved, sign_in, workbench
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
@@ -27,6 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cases/<slug:code>/", case.case, name="case"),
     path("cases/<slug:code>/reading/", desk.reading_now, name="case-reading"),
     path("cases/<slug:code>/recall/", case.recall, name="case-recall"),
+    path("cases/<slug:code>/show-hidden/", hidden.show, name="case-show-hidden"),
     path("cases/<slug:code>/findings/", workbench.finding_note, name="finding-note"),
     path("audit/", audit.audit, name="audit"),
     path("audit/questions/", workbench.question_save, name="question-save"),

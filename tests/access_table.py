@@ -76,6 +76,7 @@ PAGES = {
     "GET cases/<slug:code>/": PAGE_SEES,
     "POST tasks/<slug:code>/decision/": "302 303 404 403 403 403",
     "POST tasks/<slug:code>/preview/": "302 403 404 403 403 403",  # 403: nothing of a form was posted
+    "POST cases/<slug:code>/show-hidden/": "302 303 404 403 303 403",
     "POST cases/<slug:code>/recall/": "302 409 404 409 403 403",  # 409: there is nothing to take back
     "POST tasks/<slug:code>/release/": "302 302 404 302 302 302",
     "POST tasks/<slug:code>/draft/": "302 303 404 303 403 403",

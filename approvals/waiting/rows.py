@@ -11,7 +11,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import batch, claiming, headlines, remaining, unusual
+from approvals import batch, claiming, headlines, masking, remaining, unusual
 from approvals.models import Decision, Task, User
 from approvals.models.cases import State
 from approvals.waiting.filters import Filters
@@ -38,7 +38,9 @@ class Row:
 
     @property
     def parts(self) -> list[headlines.Part]:
-        return headlines.parts(self.task.headline)
+        """The arguments of the line, without what is hidden."""
+        found = headlines.parts(self.task.headline)
+        return [part._replace(value=masking.masked_value(part.name, part.value)) for part in found]
 
     @property
     def may_release(self) -> bool:

@@ -71,9 +71,19 @@ def test_proposal_is_what_can_be_read(state, args, proposal):
 def test_headline_shows_values_and_marks_every_cut():
     args = '{"to": "' + "x" * 80 + '", "amount": 1.50, "list": [1, 2], "more": true}'
 
-    assert headline(shown(args=args)) == [("to", "x" * 59 + "…"), ("amount", "1.50"), ("list", "[1, 2]"), ("", "…")]
+    assert headline(shown(args=args)) == [("to", "x" * 59 + "…"), ("amount", "1.50"), ("more", "true"), ("", "…")]
     assert headline(shown(args="[1]")) == [("", "[1]")]
     assert headline(asked("Which account?")) == [("", "Which account?")]
+
+
+def test_a_headline_tells_whom_and_how_much_and_never_dumps():
+    args = '{"meta": {"a": 1}, "note": "", "amount": 12.50, "dry_run": false, "tags": ["a"], "email": "m@example.org"}'
+
+    assert headline(shown(args=args)) == [
+        ("amount", "12.50"), ("dry_run", "false"), ("email", "m@example.org"), ("", "…"),
+    ]  # fmt: skip
+    nested = '{"lines": [{"sku": 1}, {"sku": 2}], "meta": {"a": 1, "b": 2}, "tags": ["a", "b"]}'
+    assert headline(shown(args=nested)) == [("lines", "[…] 2"), ("meta", "{…} 2"), ("tags", '["a", "b"]')]
 
 
 def test_no_value_of_a_headline_passes_for_another_argument():
