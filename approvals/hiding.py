@@ -7,14 +7,16 @@ that they did.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals import audit, masking, permissions
+from approvals.exhibits import Content
 from approvals.masking import Rules
 from approvals.models import Case, MaskRule, Queue, Task, User
 from approvals.models.people import Role
@@ -26,13 +28,45 @@ MOST_REASON = 500
 audit.register("values.shown", "mask.changed")
 
 
-def rules_for(queues: Iterable[int], agent: str) -> Rules:
-    """The rules that hold for an agent's questions in these queues."""
-    own = MaskRule.objects.filter(Q(queue__isnull=True) | Q(queue__in=list(queues)), agent__in=["", agent])
-    found = list(own.order_by("pk").values_list("by_name", "by_looks"))
+def rules_for(queue: Queue, agent: str) -> Rules:
+    """The rules that hold for an agent's questions in a queue."""
+    return _with_installed(
+        MaskRule.objects.filter(Q(queue__isnull=True) | Q(queue=queue), agent__in=["", agent]),
+    )
+
+
+def rules_of_case(code: str) -> Rules:
+    """The rules of all queues that a case, or the case of a task, has tasks in: its page hides by all of them."""
+    cases = Case.objects.filter(Q(code=code) | Q(tasks__code=code)).values("pk")
+    tasks = Task.objects.filter(case__in=cases)
+    where = Q(queue__isnull=True) | Q(queue__in=tasks.values("queue"))
+    return _with_installed(MaskRule.objects.filter(where, Q(agent="") | Q(agent__in=tasks.values("agent"))))
+
+
+def _with_installed(rules: QuerySet[MaskRule]) -> Rules:
+    found = list(rules.order_by("pk").values_list("by_name", "by_looks"))
     return masking.installed() + Rules(
         tuple(name for name, _looks in found if name), tuple(looks for _name, looks in found if looks)
     )
+
+
+def without_secrets(exhibit: Content) -> Content:
+    """What lists and search may keep of a question."""
+    tool = exhibit.tool and replace(exhibit.tool, args_text=masking.masked_text(masking.masked(exhibit.tool.args_text)))
+    return replace(exhibit, tool=tool, message=exhibit.message and masking.masked_text(exhibit.message))
+
+
+def places(exhibit: Content) -> list[str]:
+    """What is hidden in a question, by the rules of its page: pointers, each behind the part it stands in."""
+    rules = masking.scope()
+    parts = {"args": exhibit.tool.args_text if exhibit.tool else None, "state": exhibit.state,
+             "metadata": exhibit.metadata, "tool": exhibit.tool_definition}  # fmt: skip
+    given = {name: text for name, text in parts.items() if text}
+    found = [f"{name}{place}" for name, text in given.items() for place in masking.hide(text, rules).places]
+    found += ["message"] * bool(rules.spans(exhibit.message or ""))
+    for at, text in enumerate(exhibit.messages):
+        found += [f"messages/{at}{place}" for place in masking.hide(text, rules).places]
+    return found
 
 
 def may_show(user: User) -> str | None:

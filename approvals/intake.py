@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import transaction
 
-from approvals import audit, exhibits, headlines, jsontext, locking
+from approvals import audit, exhibits, headlines, hiding, jsontext, locking, masking
 from approvals.kit import VerdictKit
 from approvals.models import Case, Exhibit, Queue, Task
 from approvals.models.cases import State
@@ -141,6 +141,9 @@ def _open_task(case: Case, position: int, new: NewTask, now: datetime) -> Task:
 def _index(task: Task, content: exhibits.Content) -> None:
     task.agent_name, task.reason = content.agent_name, content.reason
     task.tool = content.tool.name if content.tool else ""
+    # Lists and search keep no secrets; the exhibit does, for those who decide.
+    with masking.applying(hiding.rules_for(task.queue, task.agent)):
+        content = hiding.without_secrets(content)
     task.headline = headlines.headline(content)
     codes = (task.code, task.case.code, task.agent)
     task.search_text = headlines.search_text(content, jsontext.loads(task.refs), codes)

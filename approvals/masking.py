@@ -35,7 +35,6 @@ VALUES = (
     r"(?<=://[^/\s:@]{0,64}:)[^/\s@]+(?=@)",
 )
 SECONDS = 0.1  # for one text; what takes longer is hidden whole
-SHORTEST = 8  # characters of a text that is looked through
 _TOKEN = regex.compile(r"⟦hidden ([0-9a-f]{8})([0-9a-f]{8}): ([0-9]{1,9}) characters⟧")
 _WORD_START = regex.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
@@ -57,7 +56,7 @@ class Rules:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Which parts of a text are secrets by their looks."""
-        if len(text) < SHORTEST or not self.values:
+        if not text or not self.values:
             return []
         try:
             return [found.span() for found in _compiled(self.values).finditer(text, timeout=SECONDS) if found[0]]
@@ -88,23 +87,33 @@ def installed() -> Rules:
     return Rules(tuple(settings.MASK_NAMES), tuple(settings.MASK_VALUES))
 
 
-_in_force: ContextVar[Rules | None] = ContextVar("masking_rules", default=None)
+_drawing: ContextVar[tuple[Rules, bool] | None] = ContextVar("masking_rules", default=None)
+
+
+def scope() -> Rules:
+    """The rules of what is being drawn now, whoever looks."""
+    here = _drawing.get()
+    return installed() if here is None else here[0]
 
 
 def in_force() -> Rules:
-    """The rules for what is being drawn now."""
-    set_here = _in_force.get()
-    return installed() if set_here is None else set_here
+    """The same, unless this person is being shown what they hide."""
+    return Rules() if is_lifted() else scope()
+
+
+def is_lifted() -> bool:
+    here = _drawing.get()
+    return here is not None and here[1]
 
 
 @contextmanager
-def applying(rules: Rules) -> Iterator[None]:
-    """Draw by these rules; by `Rules()` nothing is hidden."""
-    before = _in_force.set(rules)
+def applying(rules: Rules, *, lifted: bool = False) -> Iterator[None]:
+    """Draw by these rules; `lifted`: for somebody who is shown what they hide."""
+    before = _drawing.set((rules, lifted))
     try:
         yield
     finally:
-        _in_force.reset(before)
+        _drawing.reset(before)
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,7 @@ def hide(
         if node.kind not in ("string", "number") or not (under or place in always or rules.spans(node.text)):
             continue
         source = text[node.start : node.end]
-        if source == '""':
+        if source == '""' or tokens(node.text):
             continue
         token = _token(place, source, len(node.text) or len(source))
         secrets[token] = source
@@ -163,6 +172,16 @@ def masked_at(text: str, pointer: str) -> str:
     """A part of a JSON text as pages show it: what stands above it may hide it whole."""
     rules = in_force()
     return hide(text, rules, is_secret=any(rules.hides(part) for part in jsontext.parts(pointer))).text
+
+
+def masked_value(name: str, text: str) -> str:
+    """The text of one argument as lists show it."""
+    return _token(name, text, len(text)) if text and in_force().hides(name) and not tokens(text) else masked_text(text)
+
+
+def leaves(text: str) -> list[str]:
+    """The places of all values without members. Raises JSONTextError."""
+    return [place for _node, place, _under in _leaves(text)]
 
 
 def tokens(text: str) -> list[tuple[int, int, int]]:

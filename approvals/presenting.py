@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import drafts, jsontext, reasons
+from approvals import drafts, jsontext, masking, reasons
 from approvals.casefile import CaseFile, Panel
 from approvals.kit import ANSWERED, APPROVED, CANCELLED, REJECTED, AnswerForm
 from approvals.models.cases import EXPIRED, State
@@ -173,7 +173,8 @@ def proposal(panel: Panel) -> str:
 
 def arguments(panel: Panel) -> list[Argument]:
     """The proposal laid out by name; empty where it is no object."""
-    text = panel.decided_on.proposal
+    proposed = panel.decided_on.proposal
+    text = None if proposed is None else masking.masked(proposed)
     root = jsontext.parse(text).root if text is not None else None
     if text is None or root is None or root.kind != "object":
         return []

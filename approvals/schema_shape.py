@@ -116,18 +116,28 @@ def is_fixed(node: Schema) -> bool:
 
 def keeps(schema_text: str, pointer: str) -> bool:
     """Whether a schema keeps the value at this place, or around it, from being changed."""
+    return any(is_fixed(node) for node in along(schema_text, pointer))
+
+
+def is_secret(schema_text: str, pointer: str) -> bool:
+    """Whether a schema says that the value at this place is not for everybody's eyes."""
+    found = along(schema_text, pointer)
+    return any(node.get("writeOnly") is True or node.get("format") == "password" for node in found)
+
+
+def along(schema_text: str, pointer: str) -> Iterator[Schema]:
+    """The schemas of every place on the way to this one, the outermost left out."""
     root = jsontext.loads(schema_text)
-    node = resolve(root, root) if isinstance(root, dict) else {}
+    root = root if isinstance(root, dict) else {}
+    node = resolve(root, root)
     for part in jsontext.parts(pointer):
-        inner = members_of(root, node).get(part) if isinstance(root, dict) else None
+        inner = members_of(root, node).get(part)
         if inner is None:
             items = node.get("prefixItems", node.get("items"))
             at = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else -1
             inner = items[at] if isinstance(items, list) and 0 <= at < len(items) else items
         node = resolve(root, inner) if isinstance(inner, dict) else {}
-        if is_fixed(node):
-            return True
-    return False
+        yield node
 
 
 def invites(node: Schema) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from approvals import jsontext, schema_check, schema_worker
 from approvals.schema_check import Failure, Limits
 from approvals.schema_keywords import comparable
-from approvals.schema_shape import invites, is_fixed, keeps, local, members, resolve
+from approvals.schema_shape import invites, is_fixed, is_secret, keeps, local, members, resolve
 
 __all__ = [
     "Problem",
@@ -25,6 +25,7 @@ __all__ = [
     "holds",
     "invites",
     "is_fixed",
+    "is_secret",
     "keeps",
     "limits",
     "local",

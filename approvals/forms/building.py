@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,11 +59,19 @@ class Spot:
 class Builder:
     """Makes the fields of one form. `first`: the value as it was proposed, where the form stands over another."""
 
-    def __init__(self, root: Schema, document: Document | None, posted: Posted, first: Document | None) -> None:
+    def __init__(
+        self,
+        root: Schema,
+        document: Document | None,
+        posted: Posted,
+        first: Document | None,
+        secrets: Mapping[str, str],
+    ) -> None:
         self.root = root
         self.document = document
         self.posted = posted
         self.first = first
+        self.secrets = secrets  # token → what it hides
         self.made = 0
         self.is_slow = False  # a pattern ran out of time: no other one is tried
 
@@ -70,6 +79,7 @@ class Builder:
         self.made += 1
         plan = self.bounded(spot, kinds.plan(self.root, spot.schema, spot.node, self.document))
         made = self.empty(spot, plan)
+        made.hides = {None: "", '"': "text"}.get((self.hidden_by(spot) or "")[:1] or None, "number")
         if plan.kind == "branches":
             return self.branches(spot, plan, made)
         if plan.kind == "object":
@@ -85,6 +95,8 @@ class Builder:
         """Not a control where the schema keeps the place; raw JSON where laying out fields would not end."""
         if schemas.is_fixed(plan.node) and spot.pointer and (spot.node is not None or not spot.required):
             return Plan("fixed", plan.node, plan.nullable)
+        if self.hidden_by(spot) is not None:
+            return Plan("hidden", plan.node)
         if plan.kind not in GROUPS:
             return plan
         inside = len(plan.node.get("properties") or ()) + (len(spot.node.members) if spot.node else 0)
@@ -96,6 +108,10 @@ class Builder:
         if spot.node is not None and len(spot.node.items) > items.MOST_ITEMS:
             return Plan("raw", plan.node, plan.nullable, reason=_("There are too many items to be laid out as fields."))
         return plan
+
+    def hidden_by(self, spot: Spot) -> str | None:
+        """What a token in this place hides; None where there is none."""
+        return self.secrets.get(spot.node.text) if spot.node is not None and spot.node.kind == "string" else None
 
     def is_opened(self, pointer: str) -> bool:
         return self.posted.about("open", pointer) == "1" or self.posted.action("open", pointer)

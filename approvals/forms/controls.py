@@ -18,6 +18,7 @@ def fill(made: Field, posted: Posted) -> None:
         "text": _text,
         "number": _number,
         "raw": _raw,
+        "hidden": _hidden,
         "boolean": _boolean,
         "choice": _choice,
         "constant": _constant,
@@ -77,6 +78,12 @@ def _number(made: Field, posted: Posted) -> None:
 
 def _raw(made: Field, posted: Posted) -> None:
     _show(made, posted, texts.printable(jsontext.pretty(made.source)) if made.source is not None else "")
+
+
+def _hidden(made: Field, posted: Posted) -> None:
+    """Nothing, which stands for the value that is there: what is typed takes its place."""
+    _show(made, posted, "")
+    made.secret = True
 
 
 def _boolean(made: Field, posted: Posted) -> None:

@@ -75,6 +75,7 @@ class Field:
     is_new: bool = False  # an item or member that was added in this form
     multiline: bool = False
     secret: bool = False
+    hides: str = ""  # the kind of a value that is not shown: "text" or "number"
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -149,6 +150,7 @@ class FieldTree:
     raw_shown: str
     drawn_name: str = ""
     drawn: str = ""  # from which value the raw box was drawn, and with which text (`syncing`)
+    masked_name: str = ""  # posted where the page holds tokens for hidden values
     over_name: str = ""
     over: str = ""  # the value that the fields stand over, where it is not the first one
     text: str | None = None  # what the form says now; None: nothing, or it cannot be read

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from django.utils.translation import gettext as _
 
-from approvals import diff
+from approvals import diff, masking, schemas
 from approvals.forms import syncing
 from approvals.forms.building import Builder, Spot, parsed, usable
 from approvals.forms.fields import Field, FieldTree
 from approvals.forms.posted import Names, Posted
 from approvals.forms.reading import Read, Reader
 from approvals.jsontext import JSONTextError
+from approvals.masking import Hidden
 from approvals.schemas import Problem
 
 
@@ -41,7 +43,8 @@ def read(post: Mapping[str, str], schema_text: str | None, value_text: str | Non
     Both ways of writing are there, fields and raw JSON; whichever was changed last counts. Where each was changed
     without the other, that is a problem and not a guess.
     """
-    return Filling(schema_text, value_text, prefix, post).read()
+    filling = Filling(schema_text, value_text, prefix, post)
+    return filling.unmasked(filling.read())
 
 
 class Filling:
@@ -50,8 +53,9 @@ class Filling:
     def __init__(self, schema_text: str | None, first: str | None, prefix: str, post: Mapping[str, str] | None) -> None:
         self.schema = usable(schema_text)
         self.root_schema = self.schema if isinstance(self.schema, dict) else {}
-        self.first = first
         self.names = Names(prefix)
+        self.hidden = _hidden(schema_text, first, is_masked=_is_masked(post, self.names))
+        self.first = self.hidden.text if first is not None else None
         self.was_posted = post is not None
         self.notice = ""
         self.raw_problem = ""
@@ -72,7 +76,7 @@ class Filling:
     def root(self) -> Field:
         document = parsed(self.over)
         first = parsed(self.first) if self.over != self.first else None
-        builder = Builder(self.root_schema, document, self.posted, first)
+        builder = Builder(self.root_schema, document, self.posted, first, self.hidden.secrets)
         node = document.root if document else None
         return builder.field(Spot(pointer="", label="", schema=self.schema, node=node, required=True))
 
@@ -101,6 +105,16 @@ class Filling:
             return Read(text=syncing.adopted(self.raw, self.first), touched={""})
         except JSONTextError as error:
             return Read(text=None, problems=[Problem("", _not_json(error))], touched={""})
+
+    def unmasked(self, said: Read) -> Read:
+        """The same with every hidden value back in its place."""
+        if said.text is None:
+            return said
+        try:
+            return replace(said, text=self.hidden.shown(said.text))
+        except LookupError:
+            stale = _("A hidden value could not be put back. Open the page again.")
+            return replace(said, text=None, problems=[Problem("", stale)])
 
     @property
     def fields_are_newer(self) -> bool:
@@ -145,6 +159,7 @@ class Filling:
             raw_shown=self.raw.shown,
             drawn_name=self.names.about("drawn"),
             drawn=self.raw.drawn,
+            masked_name=self.names.about("masked") if self.hidden.secrets else "",
             over_name=self.names.about("over"),
             over=syncing.over_as_posted(self.over) if self.over != self.first else "",
             notice=self.notice,
@@ -153,10 +168,34 @@ class Filling:
         )
         if self.was_posted:
             said = self.read()
-            tree.text = said.text
+            tree.text = self.unmasked(said).text
             tree.changes = _changes(self.first, said.text)
             tree.place(self.fields.problems if self.posted.action("to-raw", "") else [])
         return tree
+
+
+def _is_masked(post: Mapping[str, str] | None, names: Names) -> bool:
+    """Whether the page held tokens for secrets. A post without a word of it was masked too, unless it was shown them.
+
+    Reading an open page as a masked one is harmless: what it holds is then what was typed in the secret's place.
+    """
+    return not masking.is_lifted() or (post is not None and post.get(names.about("masked")) == "1")
+
+
+def _hidden(schema_text: str | None, first: str | None, *, is_masked: bool) -> Hidden:
+    if first is None or not is_masked:
+        return Hidden(first or "")
+    return masking.hide(first, masking.scope(), secret_places=_secret_places(schema_text, first))
+
+
+def _secret_places(schema_text: str | None, first: str) -> list[str]:
+    """What the schema itself says is secret."""
+    document = parsed(first)
+    if document is None or schema_text is None or not ("writeOnly" in schema_text or '"password"' in schema_text):
+        return []
+    if not isinstance(usable(schema_text), dict):
+        return []
+    return [place for place in masking.leaves(first) if schemas.is_secret(schema_text, place)]
 
 
 def _changes(first: str | None, now: str | None) -> list[diff.Change]:

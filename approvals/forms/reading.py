@@ -83,6 +83,7 @@ class Reader:
             "text": self.text,
             "number": self.number,
             "raw": self.raw,
+            "hidden": self.hidden,
             "boolean": self.boolean,
             "choice": self.choice,
             "constant": self.constant,
@@ -118,6 +119,9 @@ class Reader:
         if one.is_item and not one.is_place:
             self.problems.append(Problem(one.pointer, _("Fill this in, or take the item out.")))
         return None
+
+    def hidden(self, one: Field) -> str | None:
+        return self.number(one) if one.hides == "number" else jsontext.dumps(one.shown)
 
     def raw(self, one: Field) -> str | None:
         text = one.shown.strip(" \t\r\n")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals import glyphs as marking
-from approvals import headlines, jsontext, remaining, states
+from approvals import headlines, jsontext, masking, remaining, states
 
 register = template.Library()
 
@@ -37,14 +37,37 @@ def has_hidden(text: Any) -> bool:
 
 @register.filter
 def pretty_json(text: str) -> SafeString:
-    """JSON text indented, every value as it was received; what is no JSON is shown as it is."""
+    """JSON text indented, every value as it was received but secrets; what is no JSON is shown as it is."""
     try:
-        return _marked(jsontext.pretty(text), indented=True)
+        return _marked(jsontext.pretty(masking.masked(text)), indented=True)
     except jsontext.JSONTextError:
         return _marked(text, indented=False)
 
 
+@register.filter
+def shown_at(text: str | None, pointer: str) -> str | None:
+    """A part of a JSON text without the secrets that its place, or its looks, tell."""
+    return None if text is None else masking.masked_at(text, pointer)
+
+
 def _marked(text: str, *, indented: bool) -> SafeString:
+    """Secrets first: what they hide is not looked at, so that no mark of it tells of them."""
+    pieces: list[str] = []
+    position = 0
+    for start, end, length in masking.spans(text):
+        if start >= position:
+            pieces += [_with_glyphs(text[position:start], indented=indented), _hidden(length)]
+            position = end
+    pieces.append(_with_glyphs(text[position:], indented=indented))
+    return mark_safe("".join(pieces))  # every piece was escaped on its own
+
+
+def _hidden(length: int) -> SafeString:
+    said = ngettext("hidden, %(count)d character", "hidden, %(count)d characters", length) % {"count": length}
+    return format_html('<span class="glyph glyph-secret" data-hidden>{}</span>', said)
+
+
+def _with_glyphs(text: str, *, indented: bool) -> SafeString:
     pieces: list[str] = []
     position = 0
     for mark in marking.marks(text, indented=indented):
@@ -176,7 +199,7 @@ def since(at: datetime | None, moment: datetime) -> str:
 @register.filter
 def headline_parts(headline: str) -> list[headlines.Part]:
     """The values of a row with their names."""
-    return headlines.parts(headline)
+    return [part._replace(value=masking.masked_value(part.name, part.value)) for part in headlines.parts(headline)]
 
 
 @register.filter

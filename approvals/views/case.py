@@ -37,6 +37,7 @@ from approvals.casefile import CaseFile, Panel
 from approvals.models import Case, Decision, Queue, Task
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
+from approvals.views import hidden
 
 LONGEST_KEY = 100  # of what the page itself made
 
@@ -44,6 +45,7 @@ LONGEST_KEY = 100  # of what the page itself made
 @require_safe
 @login_required
 @vary_on_headers("HX-Request")
+@hidden.by_the_rules
 def case(request: PersonRequest, code: str) -> HttpResponse:
     file = found(request, code)
     if not (request.htmx and sightings.is_reader(request.user)):  # a page that renews itself is the same look
@@ -55,6 +57,7 @@ def case(request: PersonRequest, code: str) -> HttpResponse:
 
 @require_POST
 @login_required
+@hidden.by_the_rules
 def decide(request: PersonRequest, code: str) -> HttpResponse:
     """Record the decision, or show the form again: 422 with what is wrong, 409 with who was faster."""
     task = visible_task(request, code)
@@ -83,6 +86,7 @@ def decide(request: PersonRequest, code: str) -> HttpResponse:
 
 @require_POST
 @login_required
+@hidden.by_the_rules
 def recall(request: PersonRequest, code: str) -> HttpResponse:
     """Take back one's own decision on a task, or on the whole case."""
     file = found(request, code)
@@ -185,6 +189,7 @@ def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: s
         "chain": presenting.chain(file, now=now),
         "entries": trailpage.of_case(request.user, file.case),
         "focus": focus,
+        "hidden": hidden.look(request, file),
         "readers": reading.others(request.user, file.case, now=now),
         "may_note": notes.may_write(request.user) is None,
         "next_task": None if file.next_open else casefile.next_in_queue(request.user, beside=file.case, now=now),

@@ -18,10 +18,12 @@ from approvals.panels import Panel
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
 from approvals.views import case as case_page
+from approvals.views.hidden import by_the_rules
 
 
 @require_POST
 @login_required
+@by_the_rules
 def draft(request: PersonRequest, code: str) -> HttpResponse:
     """Keep what the form holds, and say what it would change. Without a script: back to the page, which shows both."""
     task = case_page.visible_task(request, code)
@@ -51,6 +53,7 @@ def reading_now(request: PersonRequest, code: str) -> HttpResponse:
 
 @require_POST
 @login_required
+@by_the_rules
 def note(request: PersonRequest, code: str) -> HttpResponse:
     task = case_page.visible_task(request, code)
     try:
@@ -65,6 +68,7 @@ def note(request: PersonRequest, code: str) -> HttpResponse:
 
 @require_safe
 @login_required
+@by_the_rules
 def precedents(request: PersonRequest, code: str) -> HttpResponse:
     """What was decided about the same tool; a fragment for the fold of the case page, or a page of its own."""
     task = case_page.visible_task(request, code)

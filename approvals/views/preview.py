@@ -11,10 +11,12 @@ from django.views.decorators.http import require_POST
 from approvals.forms import FieldTree
 from approvals.requests import PersonRequest
 from approvals.views.case import found, visible_task
+from approvals.views.hidden import by_the_rules
 
 
 @require_POST
 @login_required
+@by_the_rules
 def preview(request: PersonRequest, code: str) -> HttpResponse:
     """Fragments only. Nothing is decided or kept, whatever was posted."""
     task = visible_task(request, code)

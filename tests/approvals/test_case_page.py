@@ -194,9 +194,9 @@ def test_a_service_persons_decision_says_so(carol, task, read, payments):
 def test_the_number_of_queries_does_not_grow_with_the_tasks(alice, open_case, client, django_assert_max_num_queries):
     client.force_login(alice)
     few, many = open_case(1), open_case(12)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         client.get(f"/cases/{many.code}/")
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         client.get(f"/cases/{few.code}/")
 
 
