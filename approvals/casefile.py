@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from approvals import answersheet, permissions, waiting
-from approvals.models import Case, Task, User
+from approvals.models import Case, Queue, Task, User
 from approvals.models.cases import State
 from approvals.models.people import Role
 from approvals.panels import Closed, Earlier, Panel, Reader
@@ -62,8 +62,8 @@ class CaseFile:
         return list(Counter(panel.decision.verdict for panel in self.panels if panel.decision).items())
 
     @property
-    def queues(self) -> list[str]:
-        return list(dict.fromkeys(part.task.queue.name for part in self.parts))
+    def queues(self) -> list[Queue]:
+        return list(dict.fromkeys(part.task.queue for part in self.parts))
 
     @property
     def is_high_risk(self) -> bool:
