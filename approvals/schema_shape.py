@@ -5,7 +5,7 @@ For kits and forms, which need to know what can be filled in. Whether a value fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote
@@ -114,30 +114,49 @@ def is_fixed(node: Schema) -> bool:
     return node.get("readOnly") is True or node.get("editable") is False or node.get("x-editable") is False
 
 
-def keeps(schema_text: str, pointer: str) -> bool:
-    """Whether a schema keeps the value at this place, or around it, from being changed."""
-    return any(is_fixed(node) for node in along(schema_text, pointer))
+def kept(schema_text: str, pointers: Iterable[str]) -> list[str]:
+    """The places that a schema keeps from being changed, or stand inside one that it keeps."""
+    if "readOnly" not in schema_text and "editable" not in schema_text:
+        return []
+    places = _Places(schema_text)
+    return [one for one in pointers if any(is_fixed(node) for node in places.along(one))]
 
 
-def is_secret(schema_text: str, pointer: str) -> bool:
-    """Whether a schema says that the value at this place is not for everybody's eyes."""
-    found = along(schema_text, pointer)
-    return any(node.get("writeOnly") is True or node.get("format") == "password" for node in found)
+def secret(schema_text: str, pointers: Iterable[str]) -> list[str]:
+    """The places whose values a schema says are not for everybody's eyes."""
+    if "writeOnly" not in schema_text and '"password"' not in schema_text:
+        return []
+    places = _Places(schema_text)
+    return [one for one in pointers if any(_is_secret(node) for node in places.along(one))]
 
 
-def along(schema_text: str, pointer: str) -> Iterator[Schema]:
-    """The schemas of every place on the way to this one, the outermost left out."""
-    root = jsontext.loads(schema_text)
-    root = root if isinstance(root, dict) else {}
-    node = resolve(root, root)
-    for part in jsontext.parts(pointer):
-        inner = members_of(root, node).get(part)
+def _is_secret(node: Schema) -> bool:
+    return node.get("writeOnly") is True or node.get("format") == "password"
+
+
+class _Places:
+    """The schema of each place of a value, found once for all that stands inside it."""
+
+    def __init__(self, schema_text: str) -> None:
+        root = jsontext.loads(schema_text)
+        self.root: Schema = root if isinstance(root, dict) else {}
+        self.known: dict[tuple[str, ...], Schema] = {(): resolve(self.root, self.root)}
+
+    def along(self, pointer: str) -> Iterator[Schema]:
+        """The schemas on the way to a place, the outermost left out."""
+        way = tuple(jsontext.parts(pointer))
+        for end in range(1, len(way) + 1):
+            if way[:end] not in self.known:
+                self.known[way[:end]] = self.inside(self.known[way[: end - 1]], way[end - 1])
+            yield self.known[way[:end]]
+
+    def inside(self, node: Schema, part: str) -> Schema:
+        inner = members_of(self.root, node).get(part)
         if inner is None:
             items = node.get("prefixItems", node.get("items"))
             at = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else -1
             inner = items[at] if isinstance(items, list) and 0 <= at < len(items) else items
-        node = resolve(root, inner) if isinstance(inner, dict) else {}
-        yield node
+        return resolve(self.root, inner) if isinstance(inner, dict) else {}
 
 
 def invites(node: Schema) -> bool:

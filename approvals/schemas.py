@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from approvals import jsontext, schema_check, schema_worker
 from approvals.schema_check import Failure, Limits
 from approvals.schema_keywords import comparable
-from approvals.schema_shape import invites, is_fixed, is_secret, keeps, local, members, resolve
+from approvals.schema_shape import invites, is_fixed, kept, local, members, resolve, secret
 
 __all__ = [
     "Problem",
@@ -25,14 +25,15 @@ __all__ = [
     "holds",
     "invites",
     "is_fixed",
-    "is_secret",
-    "keeps",
+    "judged",
+    "kept",
     "limits",
     "local",
     "members",
     "part",
     "problems",
     "resolve",
+    "secret",
     "sentence",
     "usable",
 ]
@@ -104,10 +105,15 @@ def part(root: dict[str, Any], node: Any) -> str:
 
 def holds(root: dict[str, Any], condition: Any, value_text: str) -> bool:
     """Whether a value fits a part of a schema; where that cannot be said, it does."""
+    return judged(root, condition, value_text) is not False
+
+
+def judged(root: dict[str, Any], condition: Any, value_text: str) -> bool | None:
+    """Whether a value fits a part of a schema; None where that cannot be said, which may have taken its time."""
     try:
         return not problems(part(root, condition), value_text)
     except UnusableSchema:
-        return True
+        return None
 
 
 def _reason(unusable: schema_check.UnusableSchema) -> str:

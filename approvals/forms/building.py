@@ -20,6 +20,7 @@ from approvals.schema_keywords import is_plain, matches
 
 MOST_LEVELS = 10  # of fields inside fields; deeper parts are raw JSON
 MOST_FIELDS = 300
+MOST_BRANCHES = 30
 OPEN_LEVELS = 3  # how far members that are not there yet are laid out
 GROUPS = ("object", "array", "branches")
 
@@ -73,7 +74,7 @@ class Builder:
         self.first = first
         self.secrets = secrets  # token → what it hides
         self.made = 0
-        self.is_slow = False  # a pattern ran out of time: no other one is tried
+        self.is_slow = False  # a pattern or a branch could not be judged in its time: no other one is tried
 
     def field(self, spot: Spot) -> Field:
         self.made += 1
@@ -102,6 +103,8 @@ class Builder:
         inside = len(plan.node.get("properties") or ()) + (len(spot.node.members) if spot.node else 0)
         if spot.level >= MOST_LEVELS or self.made + inside > MOST_FIELDS:
             return Plan("raw", plan.node, plan.nullable, reason=_("There is too much here to be laid out as fields."))
+        if len(plan.branches) > MOST_BRANCHES:
+            return Plan("raw", plan.node, plan.nullable, reason=_("It may have too many shapes to be laid out."))
         repeats = id(spot.schema) in spot.path or spot.absent_levels >= OPEN_LEVELS
         if spot.node is None and repeats and not (spot.is_new or self.is_opened(spot.pointer)):
             return Plan("raw", plan.node, plan.nullable, reason=_("The schema repeats itself here."), can_open=True)
@@ -206,10 +209,15 @@ class Builder:
         text = self.source(spot.node)
         if text is None:
             return 0
-        wrong = []
-        for _title, branch in plan.branches:
-            try:
-                wrong.append(len(schemas.problems(schemas.part(self.root, branch), text)))
-            except schemas.UnusableSchema:
-                wrong.append(len(text))
+        wrong = [self.misfits(branch, text) for _title, branch in plan.branches]
         return wrong.index(min(wrong))
+
+    def misfits(self, branch: Schema, text: str) -> int:
+        """How much is wrong with a value by one branch."""
+        if self.is_slow:
+            return len(text)
+        try:
+            return len(schemas.problems(schemas.part(self.root, branch), text))
+        except schemas.UnusableSchema:
+            self.is_slow = True
+            return len(text)

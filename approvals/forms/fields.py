@@ -70,6 +70,8 @@ class Field:
     new_names: str = ""  # maps: JSON list of the members added in this form
     branch_name: str = ""
     branches: list[Option] = field(default_factory=list)
+    position: int | None = None  # of an item, in the order of now
+    is_next: bool = False  # where a keyboard should be after a button of the form was pressed
     is_item: bool = False
     is_place: bool = False  # a place of a list laid out though nothing stands there yet
     is_new: bool = False  # an item or member that was added in this form

@@ -150,6 +150,16 @@ class Filling:
             self.notice = _("The fields count now. What had been changed in the raw JSON alone is gone.")
         self.raw = syncing.drawn_from(self.fields.text)
 
+    def look_at_what_was_pressed(self) -> None:
+        """A keyboard goes on where the button was: in the new item, in the one that moved, in the new branch."""
+        verb, _colon, name = self.posted.data.get("action", "").partition(":")
+        pressed = next((one for one in self.root.walk() if one.name == name), None)
+        if pressed is None or verb not in ("add", "up", "down", "branch", "open", "use"):
+            return
+        target = pressed.children[-1] if verb == "add" and pressed.children else pressed
+        if found := _first_control(target):
+            found.is_next = True
+
     def tree(self, editable: bool) -> FieldTree:
         tree = FieldTree(
             root=self.root,
@@ -166,12 +176,20 @@ class Filling:
             raw_problems=[self.raw_problem] if self.raw_problem else [],
             editable=editable,
         )
+        self.look_at_what_was_pressed()
         if self.was_posted:
             said = self.read()
             tree.text = self.unmasked(said).text
             tree.changes = _changes(self.first, said.text)
             tree.place(self.fields.problems if self.posted.action("to-raw", "") else [])
         return tree
+
+
+CONTROLS = ("text", "number", "raw", "boolean", "choice", "hidden")
+
+
+def _first_control(field: Field) -> Field | None:
+    return next((one for one in field.walk() if one.kind in CONTROLS), None)
 
 
 def _is_masked(post: Mapping[str, str] | None, names: Names) -> bool:
@@ -190,12 +208,9 @@ def _hidden(schema_text: str | None, first: str | None, *, is_masked: bool) -> H
 
 def _secret_places(schema_text: str | None, first: str) -> list[str]:
     """What the schema itself says is secret."""
-    document = parsed(first)
-    if document is None or schema_text is None or not ("writeOnly" in schema_text or '"password"' in schema_text):
+    if parsed(first) is None or schema_text is None or not isinstance(usable(schema_text), dict):
         return []
-    if not isinstance(usable(schema_text), dict):
-        return []
-    return [place for place in masking.leaves(first) if schemas.is_secret(schema_text, place)]
+    return schemas.secret(schema_text, masking.leaves(first))
 
 
 def _changes(first: str | None, now: str | None) -> list[diff.Change]:

@@ -90,6 +90,7 @@ def _moves(made: Field, first: int) -> None:
     """What may be done with each item: the places of a tuple mean something: nothing moves into them."""
     last = len(made.children) - 1
     for at, child in enumerate(made.children):
+        child.position = at
         child.can_remove = at >= first or (at == last and not child.is_place)
         child.can_move_up = at > first
         child.can_move_down = first <= at < last

@@ -16,6 +16,7 @@ from approvals.forms import texts
 from approvals.jsontext import Document, Node
 
 Schema = dict[str, Any]
+MOST_CONDITIONAL = 60
 TYPES = {"true": "boolean", "false": "boolean"}  # of a node's kind; the others are called as in JSON Schema
 HINTS = {
     "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties", "if"),
@@ -163,7 +164,8 @@ def conditional(root: Schema, schema: Any) -> dict[str, tuple[Any, Schema]]:
     found: dict[str, tuple[Any, list[Any]]] = {}
     for condition, brings in _conditions(root, schema):
         for name, inner in _members(root, brings).items():
-            found.setdefault(name, (inner, []))[1].append(condition)
+            if name in found or len(found) < MOST_CONDITIONAL:
+                found.setdefault(name, (inner, []))[1].append(condition)
     return {name: (inner, {"anyOf": conditions}) for name, (inner, conditions) in found.items()}
 
 

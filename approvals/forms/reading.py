@@ -37,6 +37,7 @@ class Reader:
     def __init__(self, posted: Posted, root: Schema) -> None:
         self.posted = posted
         self.root = root
+        self.is_slow = False  # a condition could not be judged in its time: no other one is tried
         self.known: dict[int, bool] = {}  # by field: whether anything of it was touched
         self.problems: list[Problem] = []
         self.moved: list[tuple[str, str]] = []
@@ -186,7 +187,11 @@ class Reader:
         """Whether the schema asks for this member, given the others. One that was there before is not dropped."""
         if child.conditional is None or child.source is not None:
             return True
-        return schemas.holds(self.root, child.conditional, text)
+        if self.is_slow:
+            return True
+        judged = schemas.judged(self.root, child.conditional, text)
+        self.is_slow = judged is None
+        return judged is not False
 
     def array(self, one: Field) -> str:
         """The array over its old text: items taken out gone, new ones behind, and then all in their order."""

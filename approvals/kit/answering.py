@@ -173,8 +173,8 @@ class Parts:
         """What was changed though its schema, or the tool's own, says that it is not to be."""
         given = jsontext.parse(self.given.proposal or "{}")
         changed = [one for one in jsontext.changed_paths(given.text, edits) if given.at(one) is not None]
-        schemas_of = [text for text in (self.kit.edits_schema, self.given.parameters) if text is not None]
-        kept = [one for one in changed if any(schemas.keeps(text, one) for text in schemas_of)]
+        texts = [text for text in (self.kit.edits_schema, self.given.parameters) if text is not None]
+        kept = dict.fromkeys(one for text in texts for one in schemas.kept(text, changed))
         return [Problem(one, _("This is not to be changed, says the schema.")) for one in kept]
 
     def check(self, text: str, form: AnswerForm | None) -> None:
