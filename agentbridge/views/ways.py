@@ -18,13 +18,14 @@ from agentbridge.api import refusals
 from agentbridge.models import Agent, Run
 from agentbridge.net import client
 from agentbridge.runs.starting import ThreadOpen
-from agentbridge.ways import following, pull, tokens
+from agentbridge.ways import callers, following, pull, replaying, tokens
 from agentbridge.ways import push as pushing
 from agentbridge.ways import relay as relaying
 from agentbridge.wire.protocol import ProtocolError
 from approvals import clock, rates
 from approvals.api import problems
 from approvals.api.problems import ApiProblem
+from approvals.models import Case
 from approvals.refusals import Refused
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
@@ -69,8 +70,11 @@ async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> A
 @guarded("caller")
 async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
+    body = request.read()
+    if agent.caller_decides and (case := await relaying.here().db(_answered, agent, body)) is not None:
+        return await replayed(case)
     try:
-        relayed = await relaying.here().open(agent, request.read())
+        relayed = await relaying.here().open(agent, body)
     except relaying.Full:
         text = _("This desk carries as many streams as it may.")
         raise ApiProblem(503, "busy", text, retry_after=BUSY_SECONDS) from None
@@ -84,6 +88,22 @@ async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
         if answer.header(name.lower()):
             response[name] = answer.header(name.lower())
     return response
+
+
+def _answered(agent: Agent, body: bytes) -> Case | None:
+    return callers.answered(agent, body, now=clock.now())
+
+
+async def replayed(case: Case) -> HttpResponseBase:
+    """The recorded run that carries the caller's answers."""
+    db, replay = relaying.here().db, replaying.Replay(case)
+    try:
+        first = await replaying.begun(replay, db)
+    except replaying.Undelivered as reason:
+        status, code = (504, "agent_silent") if reason.late else (502, "not_delivered")
+        pages = [links.absolute(links.case_page(case.code))]
+        raise ApiProblem(status, code, str(reason), links=pages) from None
+    return unbuffered(replaying.following(first, replay, db), client.EVENT_STREAM)
 
 
 @require_GET
