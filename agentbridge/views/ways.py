@@ -109,11 +109,15 @@ async def replayed(case: Case) -> HttpResponseBase:
 @require_GET
 @guarded("caller")
 async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> HttpResponseBase:
-    """All runs of a thread, also those to come. `Last-Event-ID` or `?after=`: go on there; `?run=`: after that run."""
-    after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    """All runs of a thread, also those to come, or so many of them (`?runs=`).
+
+    `Last-Event-ID` or `?after=`: go on there; `?run=`: after that run.
+    """
+    asked = {"after": request.headers.get("Last-Event-ID") or request.GET.get("after", "")}
+    asked |= {"run_id": request.GET.get("run"), "runs": request.GET.get("runs")}
     db = relaying.here().db
     try:
-        follower = await db(following.begin, agent, thread_id, after=after, run_id=request.GET.get("run"))
+        follower = await db(following.begin, agent, thread_id, **asked)
     except following.NoPosition as reason:
         raise problems.bad_query(str(reason)) from None
     if follower is None:

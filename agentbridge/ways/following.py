@@ -25,6 +25,8 @@ from approvals import clock
 POLL_SECONDS = 0.2
 KEEP_ALIVE_SECONDS = 15.0
 CHUNKS = 20  # read at once
+AFTER_END = timedelta(seconds=TRAILING_SECONDS + 5)  # until nothing more comes of an ended run, whoever reads it
+SHORTLY = timedelta(seconds=1)  # the same for a listener who wants the run and not what an agent says behind its end
 POSITION = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
@@ -56,10 +58,11 @@ def place_of(thread: Thread, *, after: str = "", run_id: str | None = None) -> P
 
 
 class Follower:
-    """Reads on from a place. Not shared between threads at the same time."""
+    """Reads on from a place, for ever or for so many runs. Not shared between threads at the same time."""
 
-    def __init__(self, thread: Thread, place: Place) -> None:
+    def __init__(self, thread: Thread, place: Place, *, runs: int | None = None) -> None:
         self.thread, self._least, self._skip = thread, place.run, place.frames
+        self._left, self._patience = runs, AFTER_END if runs is None else SHORTLY
         self._run: Run | None = None
         self._begin(None)
 
@@ -74,7 +77,12 @@ class Follower:
             told = self._told(self._parser.close())
             self._least, self._skip = self._run.pk + 1, 0
             self._run = None
+            self._left = None if self._left is None else self._left - 1
         return told
+
+    @property
+    def done(self) -> bool:
+        return self._left is not None and self._left <= 0
 
     def _begin(self, run: Run | None) -> None:
         if run is not None and run.pk != self._least:
@@ -110,7 +118,7 @@ class Follower:
         run.refresh_from_db(fields=["status", "ended_at"])
         if run.status in (Run.Status.QUEUED, Run.Status.RUNNING) or run.ended_at is None:
             return False
-        quiet = now - run.ended_at > timedelta(seconds=TRAILING_SECONDS + 5)
+        quiet = now - run.ended_at > self._patience
         return quiet or self._following(run.pk + 1) is not None
 
 
@@ -118,7 +126,7 @@ async def follow(follower: Follower, db: Database) -> AsyncIterator[bytes]:
     """As long as a run may take; a listener then comes back with the last id. Comments keep the connection alive."""
     began = said = monotonic()
     yield b": following\n\n"
-    while monotonic() - began < settings.RUN_SECONDS:
+    while not follower.done and monotonic() - began < settings.RUN_SECONDS:
         told = await db(_look, follower)
         if told:
             yield told
@@ -134,7 +142,11 @@ def _look(follower: Follower) -> bytes:
     return follower.look(now=clock.now())
 
 
-def begin(agent: Agent, thread_id: str, *, after: str, run_id: str | None) -> Follower | None:
+def begin(agent: Agent, thread_id: str, *, after: str, run_id: str | None, runs: str | None) -> Follower | None:
     """None: the agent has no such thread. Raises NoPosition."""
+    if runs is not None and not re.fullmatch(r"[1-9]\d{0,3}", runs):
+        raise NoPosition(_("“runs” is a number from 1 on."))
     thread = Thread.objects.filter(agent=agent, key=key_of(thread_id)).first()
-    return None if thread is None else Follower(thread, place_of(thread, after=after, run_id=run_id))
+    if thread is None:
+        return None
+    return Follower(thread, place_of(thread, after=after, run_id=run_id), runs=int(runs) if runs else None)

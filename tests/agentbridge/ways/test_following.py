@@ -97,3 +97,14 @@ def test_what_is_not_there_cannot_be_followed(web: str, script: Script) -> None:
     assert httpx.get(caller.address("/threads/thread-1/events?after=here"), **ask).status_code == 400
     assert httpx.get(caller.address("/threads/thread-1/events?run=run-9"), **ask).status_code == 400
     assert httpx.get(caller.address("/threads/thread-1/events")).status_code == 401
+
+
+def test_a_listener_may_ask_for_one_run_and_gets_its_end(web: str, script: Script, alice: User) -> None:
+    caller = outside(web, script(pausing(), finishing()))
+    caller.run()
+    decide(only_task(Case.objects.get()), alice)
+    work()
+    address = caller.address("/threads/thread-1/events?run=run-1&runs=1")
+    told = httpx.get(address, headers=caller.headers("caller"), timeout=10)
+    assert [types(iter([each]), 1)[0] for each in frames(told)] == ["RUN_STARTED", "TOOL_CALL_RESULT", "RUN_FINISHED"]
+    assert httpx.get(address + "x", headers=caller.headers("caller")).status_code == 400

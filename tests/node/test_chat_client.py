@@ -1,0 +1,87 @@
+"""The official TypeScript client, unchanged, against the relay: the code is that of `docs/owners/chat-ui.md`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentbridge.models import Agent
+from approvals.models import Case, Decision, User
+from tests.agentbridge.ways.desk import Outside, outside
+from tests.bridge_work import Script, quick, script, work
+from tests.people import decide, only_task
+from tests.scripted_agent import finishing, pausing
+from tests.served import served
+
+__all__ = ["quick", "script"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.node, pytest.mark.node_client]
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "owners" / "chat-ui.md"
+RUN, WAIT, DECIDE = re.findall(r"```js\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def web(quick: None, transactional_db: None) -> Iterator[str]:
+    with served() as url:
+        yield url
+
+
+def talk(caller: Outside, code: str) -> list[str]:
+    """What the program prints; it must end by itself."""
+    words = ["node", "--input-type=module", "--eval", code]
+    given = {"PATH": os.environ["PATH"], "DESK": caller.address(), "TOKEN": caller.tokens.caller}
+    said = subprocess.run(words, cwd=HERE, env=given, capture_output=True, text=True, timeout=60, check=False)
+    assert said.returncode == 0, said.stderr
+    return said.stdout.splitlines()
+
+
+def when(holds: object, deed: object) -> threading.Thread:
+    """Somebody at the desk, beside the program."""
+
+    def act() -> None:
+        end = time.monotonic() + 30
+        while not holds() and time.monotonic() < end:  # type: ignore[operator]
+            time.sleep(0.02)
+        deed()  # type: ignore[operator]
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+def test_the_client_sees_the_pause_and_then_what_the_reviewer_decided(web: str, script: Script, alice: User) -> None:
+    agent = script(pausing(), finishing())
+    caller = outside(web, agent)
+
+    def decided() -> None:
+        decide(only_task(Case.objects.get()), alice)
+        work()
+
+    reviewer = when(Case.objects.exists, decided)
+    assert talk(caller, RUN + WAIT) == ["[ 'May I?' ]", "paid"]
+    reviewer.join()
+    assert Decision.objects.get().by == alice and Case.objects.get().state == "delivered"
+
+
+def test_the_client_decides_itself_and_gets_the_run(web: str, script: Script) -> None:
+    agent = script(pausing(), finishing())
+    caller = outside(web, agent)
+    Agent.objects.update(caller_decides=True)
+    bridge = when(Decision.objects.exists, work)
+    assert talk(caller, RUN + DECIDE) == ["[ 'May I?' ]", "paid"]
+    bridge.join()
+    assert Decision.objects.get().by_kind == "caller" and agent.posts[1].json["runId"] == "run-2"
+
+
+def test_the_client_is_told_when_the_thread_waits(web: str, script: Script) -> None:
+    caller = outside(web, script(pausing()))
+    caller.run()
+    refused = "try { await agent.runAgent({ runId: 'run-9' }) } catch (error) { console.log(error.message) }"
+    assert "409" in talk(caller, RUN.replace('await agent.runAgent({ runId: "run-1" });', refused))[0]
