@@ -15,11 +15,13 @@ from agentbridge.views.cases import find_case
 from approvals import permissions, record, sightings
 from approvals.models import Case
 from approvals.requests import PersonRequest
+from approvals.views import hidden
 from approvals.workbench import findings
 
 
 @require_safe
 @login_required
+@hidden.by_the_rules
 def case_record(request: PersonRequest, code: str) -> HttpResponse:
     """`?chain=1`: every case of the conversation, one after the other."""
     case = find_case(request, code)
