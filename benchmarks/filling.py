@@ -31,25 +31,29 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--tasks", type=int, default=100_000)
     asked.add_argument("--entries", type=int, default=1_000_000)
+    asked.add_argument("--decided", type=int, default=0, help="so many of the entries tell of decisions of a past year")
     asked.add_argument("--people", type=int, default=0, help="so many reviewers; their tokens are printed")
     given = asked.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    fill(given.tasks, given.entries)
+    fill(given.tasks, given.entries, given.decided)
     print(json.dumps(list(reviewers(given.people))))
 
 
-def fill(tasks: int, entries: int) -> None:
+def fill(tasks: int, entries: int, decided: int = 0) -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
     from approvals import trailindex
+    from benchmarks import past
 
     with transaction.atomic():
         trailindex.remove(connection)  # made anew at the end: quicker than entry by entry
         pause = Pause(timezone.now())
         told = pause.copies(tasks)
-        chained(itertools.chain(told, small_talk(pause, entries - len(told))), now=pause.now)
+        before = past.decided(pause, decided)
+        talk = small_talk(pause, entries - len(told) - 3 * decided)
+        chained(itertools.chain(before, told, talk), now=pause.now)
         if not trailindex.install(connection):
             raise SystemExit("This database could not make the index of the trail.")
     with connection.cursor() as cursor:
@@ -145,21 +149,23 @@ def entries(told: Iterator[dict[str, Any]], *, seq: int, prev: str, log: str, no
     from approvals import chain
     from approvals.models import AuditEntry
 
-    at = chain.moment(now)
     for number, told_of in enumerate(told, seq + 1):
-        row = {"case": None, "task": None, "thread_key": "", **told_of, "data": json.dumps(told_of["data"])}
+        row = {"at": now, "case": None, "task": None, "actor": None, "thread_key": "", **told_of,
+               "data": json.dumps(told_of["data"])}  # fmt: skip
+        actor = row["actor"] and {"kind": "person", "id": row["actor"].pseudonym, "auth": None, "session": None}
         salts = {name: chain.new_salt() for name in chain.COMMITTED}
         commit = {name: chain.commitment(name, salts[name], row[name].encode()) for name in chain.COMMITTED}
         codes: Sequence[str | None] = [row[name] and row[name].code for name in ("case", "task")]
         members = {
-            "v": chain.VERSION, "log": log, "seq": number, "prev": prev, "at": at, "type": row["verb"], "actor": None,
+            "v": chain.VERSION, "log": log, "seq": number, "prev": prev, "at": chain.moment(row["at"]),
+            "type": row["verb"], "actor": actor,
             "case": codes[0], "task": codes[1], "policy": None, "commit": commit,
         }  # fmt: skip
         body = json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
         prev = chain.leaf_hash(body)
         words = " ".join(filter(None, (row["sentence"], row["refs"], *codes))).casefold()
         yield AuditEntry(
-            seq=number, body=body, leaf_hash=prev, at=now, actor_kind="system", search_text=words, **row,
+            seq=number, body=body, leaf_hash=prev, actor_kind="person" if actor else "system", search_text=words, **row,
             **{f"{name}_salt": salt for name, salt in salts.items()},
         )  # fmt: skip
 

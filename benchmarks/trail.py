@@ -9,19 +9,31 @@ import statistics
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+import httpx
+
 from benchmarks import Measured, row
 from benchmarks.driving import desk_in, run, signed_in, timed
-from tests.desk import ROOT
+from tests.desk import ROOT, Desk
 
 ENTRIES = int(os.environ.get("BENCH_ENTRIES", "1000000"))
 WORKERS, EACH = 8, 400
+DECIDED = ENTRIES // 10
 SEARCHES = (
     "reviewer7", "run-0004711", "payer 0000099", "approved reviewer12", "nobody-was-here", "th-1234", "signed in",
     "send_money", "started run 77777", "/amount", "mailer", "4711 finished", "thread-17", "xyzzy plugh", "payments",
 )  # fmt: skip
+QUESTIONS: tuple[dict[str, str], ...] = (
+    {}, {"actor": "past3"}, {"agent": "payer"}, {"verb": "task.decided"}, {"tool": "refund_order"}, {"tool": "none"},
+    {"queue": "travel"}, {"verdict": "cancelled"}, {"verdict": "approved", "edited": "yes"}, {"edited": "no"},
+    {"tool": "refund_order", "verdict": "approved", "edited": "yes", "since": "{month}", "until": "{day}"},
+    {"incident": "open"}, {"incident": "any", "verdict": "rejected"}, {"since": "{month}"}, {"until": "{month}"},
+    {"q": "past-4711"}, {"q": "ops@example.org", "tool": "tool_03"}, {"thread": "past-4711"}, {"reads": "yes"},
+    {"actor": "past3", "tool": "tool_07", "verdict": "rejected"}, {"actor": "nobody"}, {"case": "C-NONE"},
+)
 APPEND = """
 import sys, time, django; django.setup()
 from django.utils import timezone
@@ -50,19 +62,41 @@ def append() -> Measured:
     return Measured(figure=f"{rate:.0f}/s", met=rate >= 300, detail=detail)
 
 
-@row("trail", what=f"verify and search {ENTRIES} entries", goal="≤ 60 s; p95 ≤ 1 s")
+@row("trail", what=f"verify and ask {ENTRIES} entries and {DECIDED} decisions", goal="≤ 60 s; p95 ≤ 1 s each")
 def long_trail() -> Measured:
     with TemporaryDirectory() as folder, desk_in(folder) as desk:
-        run(desk, "benchmarks.filling", "--tasks", "1000", "--entries", str(ENTRIES))
+        run(desk, "benchmarks.filling", "--tasks", "1000", "--entries", str(ENTRIES), "--decided", str(DECIDED))
         began = perf_counter()
         report = json.loads(desk.manage("verify_audit", "--json"))
         verified = perf_counter() - began
         auditor = signed_in(desk, "carol")
-        times = {
-            words: timed(lambda words=words: auditor.get(f"{desk.url}/audit/", params={"q": words}), 200)
-            for words in SEARCHES * 3
-        }
-    p95, slowest = statistics.quantiles(times.values(), n=20)[-1], max(times, key=lambda words: times[words])
-    good = report["result"] == "good" and verified <= 60 and p95 <= 1
-    detail = f"the slowest was “{slowest}” with {times[slowest]:.2f} s; the trail is {report['result']}"
-    return Measured(figure=f"{verified:.0f} s; {p95:.2f} s", met=good, detail=detail)
+        words = [(q, asked(desk, auditor, {"q": q})) for q in SEARCHES * 3]
+        asks = [(str(one), asked(desk, auditor, dated(one))) for one in QUESTIONS * 3]
+        asks += [("a sample", timed(lambda n=n: drawn(desk, auditor, str(n)), 303)) for n in range(3)]
+    found = {name: statistics.quantiles([taken for _what, taken in times], n=20)[-1] for name, times in
+             (("words", words), ("questions", asks))}  # fmt: skip
+    slowest, longest = max(words + asks, key=lambda one: one[1])
+    good = report["result"] == "good" and verified <= 60 and max(found.values()) <= 1
+    detail = f"the slowest was “{slowest}” with {longest:.2f} s; the trail is {report['result']}"
+    return Measured(
+        figure=f"{verified:.0f} s; " + ", ".join(f"{name} {p95:.2f} s" for name, p95 in found.items()),
+        met=good, detail=detail,
+    )  # fmt: skip
+
+
+def asked(desk: Desk, auditor: httpx.Client, query: dict[str, str]) -> float:
+    """The whole page: the chart, the counts and the newest fifty entries."""
+    return timed(lambda: auditor.get(f"{desk.url}/audit/", params=query), 200)
+
+
+def dated(question: dict[str, str]) -> dict[str, str]:
+    """With days of the year that was filled in."""
+    today = datetime.now(UTC).date()
+    days = {"day": str(today), "month": str(today - timedelta(days=30))}
+    return {name: text.format(**days) for name, text in question.items()}
+
+
+def drawn(desk: Desk, auditor: httpx.Client, seed: str) -> httpx.Response:
+    token = {"csrfmiddlewaretoken": auditor.cookies["csrf"]}
+    told = {**token, "words": "verdict=approved", "seed": seed, "size": "25"}
+    return auditor.post(f"{desk.url}/audit/samples/", data=told, headers={"Referer": f"{desk.url}/audit/"})
