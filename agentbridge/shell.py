@@ -1,4 +1,4 @@
-"""What the frame of every page shows of deliveries. A context processor."""
+"""What the frame of every page shows of deliveries, and a case of its agent. A context processor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from agentbridge.delivery import ledger
+from agentbridge.models import Agent
 from approvals import permissions
 from approvals.models import User
 
@@ -20,7 +21,10 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or permissions.role_of(user) is None:
         return {}
-    return {"waiting_deliveries": SimpleLazyObject(lambda: waiting(user))}
+    return {
+        "waiting_deliveries": SimpleLazyObject(lambda: waiting(user)),
+        "replay_classes": SimpleLazyObject(lambda: dict(Agent.objects.values_list("slug", "replay_class"))),
+    }
 
 
 def waiting(user: User) -> int:

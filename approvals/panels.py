@@ -113,7 +113,7 @@ class Reader:
         self.tasks = list(case.tasks.select_related("queue", "claimed_by").order_by("position"))
         for task in self.tasks:
             task.case = case
-        self.own = set(permissions.visible_tasks(user).filter(case=case).values_list("pk", flat=True))
+        self.own = {task.pk for task in self.tasks if permissions.can_see(user, task)}
         shown = Exhibit.objects.filter(task__in=self.own).values_list("task_id", "digest", "body")
         self.exhibits = {(task, digest): body for task, digest, body in shown}
         live = Decision.objects.live().filter(task__in=self.own).select_related("by")

@@ -54,8 +54,9 @@ def test_nobody_else_sees_a_draft(client, bob, desk):
 
 
 def test_a_draft_decides_nothing_and_writes_no_entry(desk, task):
+    form = desk.form()
     before = task.case.entries.count()
-    desk.keep(typed(desk.form()))
+    desk.keep(typed(form))
     assert (task.decisions.exists(), task.case.entries.count()) == (False, before)
 
 

@@ -94,3 +94,9 @@ def test_disabled_person_decides_nothing(alice, task):
 
     with pytest.raises(reviewing.NotAllowed):
         decide(task, alice)
+
+
+def test_seeing_one_task_is_seeing_it_in_the_list(alice, charlie, carol, olga, adam, task):
+    for somebody in (alice, charlie, carol, olga, adam):
+        listed = permissions.visible_tasks(somebody).filter(pk=task.pk).exists()
+        assert permissions.can_see(somebody, task) is listed, somebody
