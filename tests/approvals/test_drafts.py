@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import intake, reviewing
-from approvals.models import Draft
+from approvals import exhibits, intake, reviewing
+from approvals.models import Decision, Draft
 from tests.pages import Form, Page
 from tests.people import decide, shown
 
@@ -107,3 +107,18 @@ def test_those_who_do_not_decide_keep_no_drafts(client, carol, desk, task):
     form = desk.form()
     client.force_login(carol)
     assert desk.keep(form).status_code == 403
+
+
+def test_every_decision_names_the_bytes_that_were_shown_then(alice, open_case):
+    """R-66: what changed meanwhile is refused each time, what is shown now is what the decision names."""
+    case = open_case(30)
+    for task in case.tasks.order_by("position"):
+        before = task.shown_digest
+        intake.refreeze(task, shown(args=f'{{"amount": {task.pk}}}'), now=timezone.now())
+        with pytest.raises(reviewing.Changed):
+            decide(task, alice, shown_digest=before)
+        decide(task, alice)
+    for made in Decision.objects.select_related("task"):
+        body = made.task.exhibits.order_by("-version").first().body
+        assert made.shown_digest == exhibits.digest(body)
+    assert Decision.objects.count() == 30
