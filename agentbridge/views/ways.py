@@ -113,7 +113,7 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
 
     `Last-Event-ID` or `?after=`: go on there; `?run=`: after that run.
     """
-    asked = {"after": request.headers.get("Last-Event-ID") or request.GET.get("after", "")}
+    asked: dict[str, Any] = {"after": request.headers.get("Last-Event-ID") or request.GET.get("after", "")}
     asked |= {"run_id": request.GET.get("run"), "runs": request.GET.get("runs")}
     db = relaying.here().db
     try:

@@ -20,6 +20,7 @@ from agentbridge.models import Agent, Run, StreamChunk, Thread
 from agentbridge.models.agents import key_of
 from agentbridge.runs import starting
 from agentbridge.runs.recorder import Recording
+from agentbridge.ways import comparing
 from agentbridge.wire import protocol
 from agentbridge.wire.record import RunInput
 from agentbridge.wire.sse import FrameTooLarge, Parser
@@ -39,6 +40,7 @@ class Pushed:
     run_id: str
     input: bytes | None
     stream: bytes
+    whole: bool = True  # False: the input is what RUN_STARTED says of it
 
 
 def read_document(body: bytes) -> Pushed:
@@ -80,7 +82,7 @@ def _started(event: protocol.Event, body: bytes) -> Pushed:
     named = RunInput(thread_id=event.body["threadId"], run_id=event.body["runId"])
     if asked is not None and (asked.thread_id, asked.run_id) != (named.thread_id, named.run_id):
         raise protocol.ProtocolError("input", _("The input is another run's than the one that started."))
-    return Pushed(thread_id=identified(named).thread_id, run_id=named.run_id, input=sent, stream=body)
+    return Pushed(thread_id=identified(named).thread_id, run_id=named.run_id, input=sent, stream=body, whole=False)
 
 
 def identified(asked: RunInput) -> RunInput:
@@ -107,7 +109,9 @@ def push(agent: Agent, pushed: Pushed, *, now: datetime) -> Run:
 def _kept(agent: Agent, pushed: Pushed, *, now: datetime) -> Run:
     starting.check_agent(agent)
     thread = starting.thread_of(agent, pushed.thread_id)
-    run = thread.runs.select_for_update(of=("self",), no_key=True).filter(key=key_of(pushed.run_id)).first()
+    asked = thread.runs.filter(key=key_of(pushed.run_id))
+    delivery = comparing.locked_delivery(asked.first())
+    run = asked.select_for_update(of=("self",), no_key=True).first()
     if run is not None and run.chunks.exists():
         if stored(run) != pushed.stream:
             raise WrongState(_("This run was pushed before, with other bytes."))
@@ -117,7 +121,11 @@ def _kept(agent: Agent, pushed: Pushed, *, now: datetime) -> Run:
     elif run.way != Run.Way.PUSH or run.status not in OPEN or run.armed_at is None:
         raise starting.RunKnown(_("This agent has a run of that id already."))
     _store(run, pushed.stream, now=now)
-    return _whole(run)
+    run = _whole(run)
+    if delivery is not None and comparing.carries_others(run, pushed.input, whole=pushed.whole):
+        comparing.refuse(run, delivery, now=now)
+        return _whole(run)
+    return run
 
 
 def _whole(run: Run) -> Run:

@@ -164,6 +164,40 @@ def test_a_run_that_comes_late_ends_the_doubt(approved: Outside) -> None:
     assert delivery().state == "finished"
 
 
+def other(fetched: Json) -> Json:
+    return {**fetched, "resume": [{**fetched["resume"][0], "payload": {"approved": False}}]}
+
+
+def test_a_run_with_other_answers_than_were_handed_out_delivers_nothing(approved: Outside) -> None:
+    fetched = approved.owed()[0]
+    told = {"input": other(fetched), "events": events(answers(fetched))}
+    assert [approved.push(told).status_code for _ in range(2)] == [200, 200]
+    run = Run.objects.get(kind="resumed")
+    assert (delivery().state, run.status, Case.objects.get().state) == ("in_doubt", "rejected", "settled")
+    assert "other answers" in delivery().note and run.chunks.exists() and only_task(Case.objects.get()).results is None
+
+
+def test_an_echo_of_other_answers_counts_as_much(approved: Outside) -> None:
+    fetched = approved.owed()[0]
+    began = {"type": "RUN_STARTED", "threadId": "thread-1", "runId": fetched["runId"], "input": other(fetched)}
+    stream = b"data: " + json.dumps(began).encode() + b"\n\n" + as_run(result() + finished(), fetched["runId"])
+    approved.push(stream, SSE)
+    assert delivery().state == "in_doubt"
+
+
+def test_the_answers_themselves_may_be_written_otherwise(approved: Outside) -> None:
+    fetched = approved.owed()[0]
+    entry = dict(reversed(fetched["resume"][0].items()))
+    told = {"input": {**fetched, "resume": [entry], "state": None}, "events": events(answers(fetched))}
+    assert approved.push(told).status_code == 200 and delivery().state == "finished"
+
+
+def test_a_host_that_answers_under_an_id_of_its_own_waits_for_what_it_fetched(approved: Outside) -> None:
+    fetched = approved.owed()[0]
+    own = {"input": {**other(fetched), "runId": "own"}, "events": events(as_run(started() + finished(), "own"))}
+    assert approved.push(own).json()["code"] == "thread_busy" and delivery().state == "armed"
+
+
 def test_a_broken_off_run_of_an_answer_waits_for_a_person(approved: Outside) -> None:
     Agent.objects.update(replay_class="guarded")
     fetched = approved.owed()
