@@ -69,6 +69,26 @@ REPLAY: dict[str, Words] = {
     ReplayClass.VERIFIED: _("Proven to take the same answers twice without running twice: sent again by itself."),
     ReplayClass.GUARDED: _("Behind a guard that runs every answer once: sent again by itself."),
 }
+RESEND: dict[str, Words] = {
+    ReplayClass.UNKNOWN: _("This agent may act twice, or apply the answers to a later question of its own."),
+    ReplayClass.VERIFIED: _("This agent was proven to take the same answers twice without acting twice."),
+    ReplayClass.GUARDED: _("The guard in front of this agent lets the same answers act once."),
+}
+PROBE_RESULTS = {
+    "passed": Sign("check", "tag-yes", _("passed")),
+    "failed": Sign("cross", "tag-no", _("failed")),
+    "not made": Sign("doubt", "tag-warn", _("not made"), _("It counts as not passed.")),
+}
+PROBE_CHECKS: dict[str, Words] = {
+    "P1": _("The same answers again, after the end"),
+    "P2": _("The same answers again, when there is a new question"),
+    "P3": _("An answer to a question that nobody asked"),
+    "P4": _("An answer after its time"),
+    "P5": _("An answer against the schema"),
+    "P6": _("An answer to a part of the questions"),
+    "P7": _("The same answers twice at once"),
+    "P8": _("Another answer, after the end"),
+}
 LAPSED: dict[str, Words] = {
     standing.OLD: _("The proof is older than 90 days, so it counts as unknown until an operator renews it."),
     standing.CHANGED: _("Another server answers since the proof, so it counts as unknown until an operator renews it."),

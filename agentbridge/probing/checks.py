@@ -20,6 +20,7 @@ from approvals import jsontext, schemas
 
 PASSED, FAILED, NOT_MADE = "passed", "failed", "not made"
 ODD = ('"?"', "0", "[]", "{}", "true", "null", '{"approved":"?"}')  # one of them fits no schema worth its name
+ROUNDS = 10  # questions one after the other, before an end is given up
 LONGEST_WAIT = timedelta(seconds=120)  # for a question to expire
 
 Finding = tuple[bool, str]  # passed, and what was seen
@@ -74,16 +75,26 @@ async def _answered(talk: Talk, pauses: Sequence[Pause]) -> tuple[list[str], int
         raise CannotTell(f"The first, proper answer was not taken: {heard.said}.")
     if not ran:
         raise CannotTell("The tool left no trace of its first execution in the ledger.")
-    if heard.letter == "F":
-        talk.questions(heard)
     return entries, ran
+
+
+async def _to_the_end(talk: Talk) -> tuple[list[Pause], list[str], int]:
+    """Yes to every question until the run ends: the last questions, the last yes, and what the first one made run."""
+    pauses = await talk.pauses()
+    entries, first = await _answered(talk, pauses)
+    for _round in range(ROUNDS):
+        if talk.heard[-1].letter != "F":
+            return pauses, entries, first
+        pauses = talk.questions(talk.heard[-1])
+        entries, _ran = await _answered(talk, pauses)
+    raise CannotTell(f"It asks and asks: {ROUNDS} answers led to no end.")
 
 
 async def same_again(bench: Bench) -> Finding:
     talk = bench.talk()
-    entries, bench.usual = await _answered(talk, await talk.pauses())
+    _pauses, entries, bench.usual = await _to_the_end(talk)
     again, more = await talk.answer(entries)
-    seen = f"Ran {bench.usual} time(s); sent again it ran {more} more. Answer: {again.said}."
+    seen = f"One answer made it run {bench.usual} time(s); sent again, {more} more. Answer: {again.said}."
     return not more and not again.unclear, seen
 
 
@@ -91,13 +102,13 @@ async def same_again_in_a_chain(bench: Bench) -> Finding:
     """The trap: the old answer, when the agent waits for the answer to its next question."""
     talk = bench.talk(bench.chain)
     entries, _ran = await _answered(talk, await talk.pauses())
-    second = [pause.interrupt.id for pause in talk.questions(talk.heard[-1])]
+    second = talk.questions(talk.heard[-1])
     again, more = await talk.answer(entries)
     if more or again.unclear:
         return False, f"The old answers, sent again, made the tool run {more} more time(s). Answer: {again.said}."
-    proper, ran = await talk.answer(talk.entries(talk.questions(bench.heard[-2])))
-    seen = f"Sent again nothing ran: {again.said}. The second question ({len(second)} open) was answered after it"
-    return bool(ran) and proper.letter in "EFG", f"{seen}: {proper.said}, ran {ran} time(s)."
+    proper, ran = await talk.answer(talk.entries(second))
+    seen = f"Sent again nothing ran: {again.said}. The new question was answered after it: {proper.said}, ran {ran}."
+    return bool(ran) and proper.letter in "EFG", seen
 
 
 async def unknown_question(bench: Bench) -> Finding:
@@ -172,10 +183,8 @@ async def twice_at_once(bench: Bench) -> Finding:
 async def another_answer(bench: Bench) -> Finding:
     """After the end a yes must not become a no, and nobody may be told that it did."""
     talk = bench.talk()
-    pauses = await talk.pauses()
-    other = talk.entries(pauses, "rejected")
-    await _answered(talk, pauses)
-    heard, ran = await talk.answer(other)
+    pauses, _entries, _first = await _to_the_end(talk)
+    heard, ran = await talk.answer(talk.entries(pauses, "rejected"))
     return heard.refused and not ran, f"The opposite answer after the end: {heard.said}, ran {ran} time(s)."
 
 

@@ -106,7 +106,22 @@ def facts(agent: Agent) -> dict[str, Any]:
         "lapsed": wording.LAPSED.get(standing.lapsed(agent, now=timezone.now()), ""),
         "replays": wording.REPLAY.items(),
         "tolerances": [(name, wording.TOLERANCES.get(name, "")) for name in agent.tolerances],
+        "probe_lines": probe_lines(agent),
     }
+
+
+def probe_lines(agent: Agent) -> list[dict[str, Any]]:
+    """What the last probe found, check by check, in words."""
+    checks = (agent.probe or {}).get("checks", [])
+    return [
+        {
+            "name": check["check"],
+            "title": wording.PROBE_CHECKS.get(check["check"], check["title"]),
+            "sign": wording.PROBE_RESULTS[check["result"]],
+            "evidence": check["evidence"],
+        }
+        for check in checks
+    ]
 
 
 def rights(user: User, agent: Agent) -> dict[str, bool]:
