@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("agents/<slug:slug>/runs/", runs.run_detail, name="run-page"),
     path("agents/<slug:slug>/runs/stream/", runs.run_stream, name="run-stream"),
     path("agents/<slug:slug>/runs/input/", runs.run_input, name="run-input"),
+    path("cases/<slug:code>/standing/", cases.case_standing, name="case-standing"),
     path("cases/<slug:code>/delivery/", cases.case_delivery, name="case-delivery"),
     path("cases/<slug:code>/delivery/settle/", cases.case_settle, name="case-settle"),
     path("cases/<slug:code>/runs/", cases.case_runs, name="case-runs"),

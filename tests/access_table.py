@@ -75,6 +75,7 @@ PAGES = {
     "POST audit/retention/<int:number>/": "302 403 403 403 403 303",
     "GET cases/<slug:code>/": PAGE_SEES,
     "POST tasks/<slug:code>/decision/": "302 303 404 403 403 403",
+    "GET tasks/<slug:code>/text/<slug:part>/": PAGE_SEES,
     "POST tasks/<slug:code>/preview/": "302 403 404 403 403 403",  # 403: nothing of a form was posted
     "POST cases/<slug:code>/show-hidden/": "302 303 404 403 303 403",
     "POST cases/<slug:code>/recall/": "302 409 404 409 403 403",  # 409: there is nothing to take back
@@ -101,6 +102,7 @@ PAGES = {
     "GET agents/<slug:slug>/runs/": PAGE_SEES,
     "GET agents/<slug:slug>/runs/stream/": PAGE_SEES,
     "GET agents/<slug:slug>/runs/input/": PAGE_SEES,
+    "GET cases/<slug:code>/standing/": PAGE_SEES,
     "GET cases/<slug:code>/delivery/": PAGE_SEES,
     "POST cases/<slug:code>/delivery/settle/": "302 403 404 302 403 403",
     "GET cases/<slug:code>/runs/": PAGE_SEES,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from django.db.models import Exists, OuterRef, Q
+
 from agentbridge import dialects, trail, translation
 from agentbridge.delivery import receipts
 from agentbridge.delivery.outgoing import Outgoing
@@ -54,8 +56,14 @@ def _newest_and_whole(resume: Resume, covered: set[str]) -> Iterator[str]:
 
 def moved_on(resume: Resume) -> bool:
     """A later run of the thread is known: the same answers could now mean something else."""
-    later = Run.objects.filter(thread=resume.thread, pk__gt=resume.interrupted_run_id)
-    return later.exclude(resume=resume).exclude(status=Run.Status.UNSENT).exists()
+    return Resume.objects.filter(LATER_RUN, pk=resume.pk).exists()
+
+
+LATER_RUN = Exists(
+    Run.objects.filter(thread=OuterRef("thread"), pk__gt=OuterRef("interrupted_run"))
+    .filter(~Q(resume=OuterRef("pk")) | Q(resume=None))
+    .exclude(status=Run.Status.UNSENT)
+)
 
 
 def _nothing_came_between(resume: Resume) -> Iterator[str]:

@@ -18,7 +18,7 @@ from agentbridge import links, visibility
 from agentbridge.delivery import ledger, settling
 from agentbridge.models import Run
 from agentbridge.models.delivery import WAITING
-from agentbridge.views import caselines, rows
+from agentbridge.views import caselines, nextsteps, rows
 from approvals import permissions, reviewing
 from approvals.models import Case, User
 from approvals.refusals import Invalid, Refused
@@ -31,6 +31,18 @@ from approvals.schemas import Problem
 @vary_on_headers("HX-Request")
 def case_delivery(request: PersonRequest, code: str) -> HttpResponse:
     return delivery_page(request, find_case(request, code))
+
+
+@require_safe
+@login_required
+@vary_on_headers("HX-Request")
+def case_standing(request: PersonRequest, code: str) -> HttpResponse:
+    """Where the answers are, in a word and what comes next: for the head of the case."""
+    case, now = find_case(request, code), timezone.now()
+    resume = ledger.current(case)
+    sign = rows.sign_of(case, resume, now) if ledger.state_of(case, now, resume) else None
+    context = {"case": case, "sign": sign, "next_step": nextsteps.of(case, resume, sign, now) if sign else ""}
+    return answer(request, "agentbridge/_case_standing.html", context)
 
 
 @require_safe

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from agentbridge import links, wording
-from agentbridge.delivery import ledger
+from agentbridge.delivery import ledger, standing
 from agentbridge.models import Resume, Run
+from agentbridge.views import nextsteps
 from agentbridge.wording import Sign, Words
 from approvals import jsontext
+from approvals.fields import text_of
 from approvals.models import Case, State
 
 # The slugs are an outside contract; rules that a reader of runs must not miss get their word.
@@ -66,7 +68,10 @@ class DeliveryRow:
     resume: Resume | None = None
     attempts: Sequence[RunRow] = ()
     actions: Sequence[tuple[str, Sign]] = field(default_factory=tuple)
-    warns: bool = False
+    next_step: Words = ""
+    next_case: Case | None = None  # that asks again
+    again: str = ""  # what a resend would send
+    risk: Words = ""  # of sending it again
 
 
 def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], may_act: bool, now: datetime,
@@ -79,7 +84,10 @@ def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], may_
         case=case, agent=names.get(case.agent, case.agent), tool=tools_of(case), sign=sign,
         known=known(case, resume, sign, now), tries=len(attempts), since=since(case, resume), resume=resume,
         attempts=attempts, actions=[(action, wording.ACTIONS[action]) for action in actions],
-        warns=sign.tone == "tag-warn",
+        next_step=nextsteps.of(case, resume, sign, now),
+        next_case=next(iter(case.nexts.all()), None) if sign is wording.DELIVERY["interrupted_again"] else None,
+        again=text_of(resume.sealed) if resume and "resend" in actions else "",
+        risk=wording.RESEND[standing.replay_class(resume.agent, now=now)] if resume else "",
     )  # fmt: skip
 
 
