@@ -1,6 +1,7 @@
 """The socket of an open page at `/live/`: says which topics have news, and nothing else.
 
-A page subscribes with `{"topics": ["queue", "case:C-…", "trail"], "cursor": 12}` and hears `{"topic", "seq"}`.
+A page subscribes with `{"topics": ["queue", "case:C-…", "trail"], "cursor": 12}` and hears `{"topic", "seq"}`. On
+`{"ping": true}` it hears `{"pong": true}`, and so notices a connection that is gone without a word.
 Polling every few seconds shows the same pages, so losing the socket loses only speed.
 """
 
@@ -47,7 +48,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.user_id, self.session_key = user.pk, self.scope["session"].session_key or ""
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """The one thing a page may say. A second subscription replaces the first."""
+        """A second subscription replaces the first; a page may also ask whether anybody is there."""
+        if hasattr(self, "user_id") and is_ping(text_data or ""):
+            await self.send(json.dumps({"pong": True}))
+            return
         subscription = read_subscription(text_data or "")
         if subscription is None or not hasattr(self, "user_id"):
             await self.close(BAD_MESSAGE)
@@ -80,6 +84,10 @@ def topics_of(news: News) -> set[str]:
     if news.verb.startswith(ON_THE_QUEUE):
         topics.add("queue")
     return topics
+
+
+def is_ping(text: str) -> bool:
+    return len(text) < 20 and text.replace(" ", "") == '{"ping":true}'
 
 
 def read_subscription(text: str) -> tuple[frozenset[str], int] | None:

@@ -6,7 +6,21 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 
-from approvals.views import audit, batch, case, courtesies, desk, hidden, me, preview, queue, saved, sign_in, workbench
+from approvals.views import (
+    audit,
+    batch,
+    case,
+    courtesies,
+    desk,
+    hidden,
+    me,
+    preview,
+    queue,
+    saved,
+    sign_in,
+    whole,
+    workbench,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
@@ -20,6 +34,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tasks/<slug:code>/not-now/", courtesies.not_now, name="task-not-now"),
     path("tasks/<slug:code>/pick-up/", courtesies.pick_up, name="task-pick-up"),
     path("tasks/<slug:code>/decision/", case.decide, name="task-decision"),
+    path("tasks/<slug:code>/text/<slug:part>/", whole.text, name="task-text"),
     path("tasks/<slug:code>/preview/", preview.preview, name="task-preview"),
     path("tasks/<slug:code>/draft/", desk.draft, name="task-draft"),
     path("tasks/<slug:code>/note/", desk.note, name="task-note"),

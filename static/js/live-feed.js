@@ -1,9 +1,11 @@
 /* <live-feed topics="queue case:C-…" cursor="12">: tells the page's fragments that they have news.
 
    The socket says only "this topic changed"; here that becomes the event `live:<topic>` on <body>, and the fragments
-   that wait for it read themselves again. Without a socket the same events come every ten seconds. */
+   that wait for it read themselves again. Without a socket the same events come every ten seconds (behind
+   another tab browsers make that a minute). A socket that does not answer is none: it may be lost without a word. */
 
-const POLL = 10_000;
+const POLL = 9_000;
+const [ASK, ANSWER] = [25_000, 10_000];
 const GATHER = 300;
 const RETRY = [500, 1_000, 2_000, 5_000, 10_000];
 
@@ -14,16 +16,16 @@ class LiveFeed extends HTMLElement {
     this.tries = 0;
     this.pending = new Set();
     if (!this.topics.length) return;
-    this.wake = () => document.visibilityState === "visible" && this.state !== "live" && this.refresh();
+    this.wake = () => document.hidden || (this.state === "live" ? this.ask() : this.refresh());
     document.addEventListener("visibilitychange", this.wake);
-    this.poll = setInterval(() => this.state === "live" || document.hidden || this.refresh(), POLL);
+    this.poll = setInterval(() => this.state === "live" || this.refresh(), POLL);
+    this.asking = setInterval(() => this.ask(), ASK);
     this.open();
   }
 
   disconnectedCallback() {
     document.removeEventListener("visibilitychange", this.wake);
-    clearInterval(this.poll);
-    clearTimeout(this.retry);
+    for (const timer of [this.poll, this.asking, this.retry, this.deaf]) clearTimeout(timer);
     this.gone = true;
     this.socket?.close();
   }
@@ -38,14 +40,25 @@ class LiveFeed extends HTMLElement {
       this.show("live");
     });
     this.socket.addEventListener("message", (message) => {
+      clearTimeout(this.deaf);
       const { topic, seq } = JSON.parse(message.data);
+      if (!topic) return;
       this.cursor = Math.max(this.cursor, seq);
       this.announce(topic);
     });
-    this.socket.addEventListener("close", (closed) => this.lost(closed.code));
+    this.socket.addEventListener("close", (closed) => closed.target === this.socket && this.lost(closed.code));
+  }
+
+  ask() {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    this.socket.send(JSON.stringify({ ping: true }));
+    clearTimeout(this.deaf);
+    this.deaf = setTimeout(() => (this.socket?.close(), this.lost(0)), ANSWER);
   }
 
   lost(code) {
+    clearTimeout(this.deaf);
+    this.socket = null;
     if (this.gone) return;
     const final = code >= 4400 && code < 4500; // signed out or refused: reading again shows the sign-in page
     this.show(final || this.tries > 3 ? "polling" : "lost");
@@ -72,7 +85,7 @@ class LiveFeed extends HTMLElement {
   }
 
   refresh() {
-    for (const topic of this.topics) this.pending.add(topic);
+    this.pending = new Set(this.topics);
     this.flush();
   }
 

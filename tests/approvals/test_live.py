@@ -155,6 +155,13 @@ async def test_anything_but_a_subscription_ends_it(alice, said):
     assert await closes(page) == live.BAD_MESSAGE
 
 
+async def test_a_page_can_ask_whether_anybody_is_there(alice):
+    page, _client = await listening(alice, "queue")
+    await page.send_json_to({"ping": True})
+    assert await hears(page) == {"pong": True}
+    await page.disconnect()
+
+
 async def test_a_subscription_names_topics_and_a_place():
     assert live.read_subscription('{"topics": ["queue"], "cursor": 7}') == (frozenset({"queue"}), 7)
     assert live.read_subscription('{"topics": ["queue"], "cursor": -1}') is None

@@ -1,4 +1,4 @@
-"""Agents without an address: their hosts hand whole runs in, so that a story has its tasks at once and by the real way."""
+"""Agents without an address: their hosts hand whole runs in, so that a story has its tasks at once, the real way."""
 
 from __future__ import annotations
 
