@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from django.core import signing
 from django.utils.translation import gettext as _
 
-from approvals import glyphs, jsontext
+from approvals import glyphs, jsontext, masking
 from approvals.answering import Given
 from approvals.exhibits import Content
 from approvals.jsontext import Document, Node
@@ -85,7 +85,10 @@ def _children(node: Node) -> list[tuple[str, Node]]:
 
 
 def _can_be_typed(one: Distinctive) -> bool:
-    text = one.text
+    """Seen on the page as it is: nothing hidden in it, and not hidden itself."""
+    text, rules = one.text, masking.scope()
+    if any(rules.hides(name) for name in jsontext.parts(one.pointer)) or rules.spans(text):
+        return False
     return 0 < len(text) <= LONGEST_TYPED and text == text.strip() and "\n" not in text and not glyphs.has_hidden(text)
 
 

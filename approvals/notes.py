@@ -39,7 +39,7 @@ def add(task: Task, *, by: User, text: str, now: datetime) -> Note:
     if not text or len(text) > LONGEST:
         raise Invalid([Problem("/note", _("A note has 1 to %d characters.") % LONGEST)])
     note = Note.objects.create(task=task, by=by, text=text, at=now)
-    told = _tell(note, named(text))
+    told = _tell(note, by, named(text))
     data = {"note": note.pk, "text": text, "mentions": [person.username for person in told]}
     said = f"{by.display_name} left a note on {task.code}."
     audit.record("note.added", said, actor=by, task=task, data=data, now=now)
@@ -51,9 +51,9 @@ def named(text: str) -> list[str]:
     return list(dict.fromkeys(name.rstrip(".-") for name in MENTION.findall(text)))
 
 
-def _tell(note: Note, names: list[str]) -> list[User]:
+def _tell(note: Note, by: User, names: list[str]) -> list[User]:
     """Those of the named who may see the task, but not its author."""
-    people = User.objects.filter(username__in=names, is_active=True, is_service=False).exclude(pk=note.by_id)
+    people = User.objects.filter(username__in=names, is_active=True, is_service=False).exclude(pk=by.pk)
     told = [one for one in people if permissions.visible_tasks(one).filter(pk=note.task_id).exists()]
     Mention.objects.bulk_create([Mention(note=note, user=one) for one in told])
     User.objects.filter(pk__in=[one.pk for one in told]).update(unread_mentions=F("unread_mentions") + 1)

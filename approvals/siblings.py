@@ -20,7 +20,7 @@ class Differing:
     """Where a call differs from the others of its case that use the same tool."""
 
     others: int
-    differs: Sequence[tuple[str, str]]  # name, exact text of the value here; "" where it is not there
+    differs: Sequence[tuple[str, str, str]]  # name, pointer, exact text of the value here; "" where it is not there
     same: Sequence[str]
 
 
@@ -53,7 +53,7 @@ def _differing(own: dict[str, str], others: Sequence[dict[str, str]]) -> Differi
     differs = [name for name in names if any(other.get(name) != own.get(name) for other in others)]
     return Differing(
         others=len(others),
-        differs=[(name, own.get(name, "")) for name in differs],
+        differs=[(name, jsontext.pointer(name), own.get(name, "")) for name in differs],
         same=[name for name in names if name not in differs],
     )
 

@@ -64,11 +64,14 @@ def drawn(request: PersonRequest, problems: list[Problem] | None = None) -> Http
 def places(request: PersonRequest, said: dict[str, str]) -> list[dict[str, Any]]:
     """The keys, grouped by where they work."""
     bound = [
-        {"action": one, "key": request.POST.get(f"key-{one.name}", one.key), "said": said.get(f"key-{one.name}", "")}
+        {
+            "action": one, "place": one.place, "key": request.POST.get(f"key-{one.name}", one.key),
+            "said": said.get(f"key-{one.name}", ""),
+        }
         for one in shortcuts.of(request.user)
-    ]
+    ]  # fmt: skip
     return [
-        {"name": str(place), "keys": [row for row in bound if row["action"].place == str(place)]}
+        {"name": str(place), "keys": [row for row in bound if row["place"] == str(place)]}
         for place in shortcuts.PLACES
     ]
 
@@ -80,7 +83,7 @@ def speaking(response: HttpResponse, language: str) -> HttpResponse:
         response.delete_cookie(name)
         return response
     response.set_cookie(
-        name, language, secure=settings.LANGUAGE_COOKIE_SECURE, httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
-        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        name, language, samesite="Lax", secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
     )  # fmt: skip
     return response

@@ -94,3 +94,8 @@ def test_other_queues_decide_at_once(client, alice, open_case):
     form = Page(client.get(f"/cases/{case.code}/").content.decode()).decisions()[0]
     assert client.post(form.action, form.filled(verdict="approved")).status_code == 303
     assert only_task(case).decisions.live().exists()
+
+
+def test_a_secret_is_never_the_value_to_type():
+    found = friction.distinctive('{"api_key": "sk-live-abcdefghijklmnop", "mode": "fast"}')
+    assert found and found.pointer == "/mode"
