@@ -93,7 +93,7 @@ class Worker:
         """Start whatever can be started now. Database trouble is waited out, never the end of the worker."""
         sweeping_now = monotonic() - self._swept >= SWEEP_SECONDS
         try:
-            tickets = await self.db(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
+            tickets, sealed = await self.db(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
         except Exception:
             log.exception("bridge.look_failed", worker=self.owner)
             await asyncio.sleep(POLL_SECONDS)
@@ -101,7 +101,7 @@ class Worker:
         self._swept = monotonic() if sweeping_now else self._swept
         for ticket in tickets:
             self._begin(ticket)
-        return bool(tickets)
+        return bool(tickets) or sealed
 
     def _room(self) -> int:
         reading_only = sum(delivery.trailing for delivery in self.deliveries.values())
@@ -173,21 +173,20 @@ def sign_off() -> None:
     anchors.tend(now=clock.now(), force=True)
 
 
-def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> list[Ticket]:
-    """Seal, claim and prepare: the requests to make now, at most `room`."""
+def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> tuple[list[Ticket], bool]:
+    """Seal, claim and prepare: the requests to make now, at most `room`; and whether there may be more to seal."""
     now = clock.now()
     if sweep:
         sweeping.sweep(now)
-    for case in sealing.due(now):
-        sealing.seal(case, now=now)
+    sealed = [sealing.seal(case, now=now) for case in sealing.due(now)]
     if room <= 0:
-        return []
+        return [], False
     closed = breakers.closed_to(now)
     wanted = resuming.claimable(now, closed=closed, limit=room)
     tickets = [resuming.claim(pk, owner=owner, now=now) for pk, agent in wanted if breakers.of(agent).admits(now)]
     queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
     tickets += [queueing.claim(pk, owner=owner, now=now) for pk, agent in queued if breakers.of(agent).admits(now)]
-    return [ticket for ticket in tickets if ticket is not None]
+    return [ticket for ticket in tickets if ticket is not None], any(sealed)
 
 
 def let_go(ticket: Ticket) -> None:
