@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentbridge.connector import wire
 from agentbridge.connector.carrier import Carrier, Refused
 from agentbridge.connector.journal import InUse, Journal
 
@@ -24,6 +25,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return 2
     try:
         headers = dict(header(text) for text in given.agent_header)
+        for url in (given.desk, given.agent):
+            wire.Place.of(url)
         with Journal(given.state) as journal:
             if given.input:
                 journal.add(given.input.read_bytes(), ours=True)

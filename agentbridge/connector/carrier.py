@@ -6,7 +6,8 @@ import http.client
 import logging
 import os
 import random
-import time
+import threading
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -16,7 +17,8 @@ from agentbridge.wire.sse import Parser
 
 log = logging.getLogger("connector")
 
-SIDE_BY_SIDE = 8  # as many answers as the desk hands out at once
+SIDE_BY_SIDE = 32  # runs at once; nothing is fetched that would have to wait while its minute runs
+HANDED_OUT = 8  # as many answers as the desk hands out at once
 WAIT_SECONDS = 25  # for the next answer
 SILENCE_SECONDS = 300.0  # of the agent
 DESK_SECONDS = 60.0
@@ -37,38 +39,60 @@ class Carrier:
     journal: Journal
     agent_headers: dict[str, str] = field(default_factory=dict)
     misses: int = 0
+    leaving: threading.Event = field(default_factory=threading.Event)
 
     def run(self, *, once: bool = False) -> None:
-        """For ever; with `once` until the desk owes nothing at the moment."""
-        while True:
+        """For ever; with `once` until the desk owes nothing at the moment and everything is handed in."""
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
             try:
-                self.finish()
+                self._go_on(threads, once)
+            except BaseException:
+                self.leaving.set()  # what cannot be handed in now is handed in by the next start
+                raise
+
+    def _go_on(self, threads: ThreadPoolExecutor, once: bool) -> None:
+        under_way = {threads.submit(self.finish, job) for job in self.journal.open()}
+        while True:
+            while len(under_way) > SIDE_BY_SIDE - HANDED_OUT:
+                _over, under_way = futures.wait(under_way, return_when=futures.FIRST_COMPLETED)
+            try:
                 found = self.fetch(0 if once else WAIT_SECONDS)
                 self.misses = 0
             except wire.Errors as trouble:
-                self.misses += 1
-                log.warning("The desk cannot be reached: %s", trouble)
-                time.sleep(self.pause())
+                self.wait_out("The desk cannot be reached", trouble)
                 continue
+            under_way = {each for each in under_way if not each.done()}
+            under_way |= {threads.submit(self.finish, job) for job in found}
             if once and not found:
                 return
+
+    def wait_out(self, what: str, trouble: Exception) -> None:
+        self.misses += 1
+        log.warning("%s: %s", what, trouble)
+        self.leaving.wait(self.pause())
 
     def pause(self) -> float:
         """Longer with every miss, and never the same for two connectors."""
         return min(LONGEST_PAUSE, 0.25 * 2 ** min(self.misses, 10)) * random.uniform(0.5, 1.0)  # noqa: S311
 
-    def finish(self) -> None:
-        """Take every open job to its end, side by side: a slow run must not use up the minute of the others."""
-        with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-            list(threads.map(self.finish_one, list(self.journal.open())))
+    def finish(self, job: Job) -> None:
+        """Take one job to its end, however long the desk is away; a slow run keeps nobody else waiting."""
+        try:
+            if not job.has("called"):
+                self.call(job)
+            elif not job.has("whole"):
+                job.mark("whole")  # we were killed while the agent answered: what came is all there will be
+            self.insist(job)
+        except Exception:
+            log.exception("The job %s is left for the next start.", job.name)
 
-    def finish_one(self, job: Job) -> None:
-        """Call what was never called, push what the desk does not have. Raises one of `wire.Errors`."""
-        if not job.has("called"):
-            self.call(job)
-        elif not job.has("whole"):
-            job.mark("whole")  # we were killed while the agent answered: what came is all there will be
-        self.push(job)
+    def insist(self, job: Job) -> None:
+        """Push until the desk has it."""
+        while not job.has("pushed") and not self.leaving.is_set():
+            try:
+                self.push(job)
+            except wire.Errors as trouble:
+                self.wait_out(f"The run of {job.name} cannot be handed in", trouble)
 
     def fetch(self, wait: float) -> list[Job]:
         """Inputs that the desk owes, on the disk before anything else happens. Raises one of `wire.Errors`."""

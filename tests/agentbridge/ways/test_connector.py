@@ -61,6 +61,12 @@ def approved(host: Outside, alice: User) -> Outside:
     return host
 
 
+def pushed(thread: str) -> dict[str, Any]:
+    """The pause of `DOCUMENT` on a thread of its own."""
+    stream = [{**event, **({"threadId": thread} if "threadId" in event else {})} for event in DOCUMENT["events"]]
+    return {"input": asked("run-1", thread), "events": stream}
+
+
 wire = pytest.mark.django_db(transaction=True)
 
 
@@ -91,6 +97,32 @@ def test_a_round_from_cron_to_the_result(host: Outside, script: Script, tmp_path
     once(host, agent, tmp_path / "state")
     once(host, agent, tmp_path / "state")
     assert Case.objects.get().state == "delivered" and len(agent.posts) == 2
+
+
+@wire
+def test_a_slow_run_keeps_no_other_answer_waiting(host: Outside, script: Script, tmp_path: Path, alice: User) -> None:
+    slow = Answer([started(), 4.0, result(), finished()])
+    agent = script(slow, Answer([started(), result(), finished()]))
+    process = connector(host, agent, tmp_path)
+    try:
+        for n in (1, 2):
+            host.push(pushed(f"thread-{n}"))
+            decide(only_task(Case.objects.latest("pk")), alice)
+            work()
+            until(lambda n=n: len(agent.posts) == n)
+        until(lambda: Resume.objects.filter(state="finished").exists(), 3)
+        assert Resume.objects.latest("pk").state == "finished" and Resume.objects.earliest("pk").state == "armed"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("url", ["agent.internal", "ftp://agent/", "http://"])
+def test_an_address_that_is_none_is_said_before_anything_is_fetched(url: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "agentbridge.connector", "--desk", "http://127.0.0.1:9/agui/x", "--agent", url]
+    given = {"PATH": os.environ["PATH"], "COUNTERSIGN_TOKEN": "csh_x"}
+    said = subprocess.run([*words, "--state", str(tmp_path)], cwd=ROOT, env=given, capture_output=True, timeout=20)
+    assert said.returncode == 1 and b"no http or https address" in said.stderr
 
 
 @wire
@@ -146,8 +178,7 @@ def test_killed_at_random_nothing_is_called_twice_and_all_ends_by_name(
     luck, rounds = random.Random(5), 40
     for n in range(rounds):
         thread = f"thread-{n}"
-        stream = [{**event, **({"threadId": thread} if "threadId" in event else {})} for event in DOCUMENT["events"]]
-        assert host.push({"input": asked("run-1", thread), "events": stream}).status_code == 200
+        assert host.push(pushed(thread)).status_code == 200
         decide(only_task(Case.objects.latest("pk")), alice)
     work()
     while Resume.objects.filter(state="ready").exists():
