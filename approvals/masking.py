@@ -31,10 +31,10 @@ VALUES = (
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}",
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
-    r"(?<=\b[Bb]earer )[A-Za-z0-9._~+/=-]{16,}",
-    r"(?<=://[^/\s:@]{0,64}:)[^/\s@]+(?=@)",
+    r"\b[Bb]earer ([A-Za-z0-9._~+/=-]{16,})",
+    r"://[^/\s:@]{0,64}:([^/\s@]{1,200})@",
 )
-SECONDS = 0.1  # for one text; what takes longer is hidden whole
+SECONDS = 0.5  # for one pattern and text; what takes longer is hidden whole
 _TOKEN = regex.compile(r"⟦hidden ([0-9a-f]{8})([0-9a-f]{8}): ([0-9]{1,9}) characters⟧")
 _WORD_START = regex.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
@@ -42,7 +42,7 @@ _BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
 
 @dataclass(frozen=True)
 class Rules:
-    """What is hidden. `names`: words at the end of a name, or with `*`; `values`: patterns of texts."""
+    """What is hidden. `names`: words at the end of a name, or with `*`; `values`: patterns, or their first group."""
 
     names: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
@@ -59,9 +59,21 @@ class Rules:
         if not text or not self.values:
             return []
         try:
-            return [found.span() for found in _compiled(self.values).finditer(text, timeout=SECONDS) if found[0]]
+            found = sorted({place for one in self.values for place in _places(one, text)})
         except TimeoutError:
             return [(0, len(text))]
+        return _joined(found)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that touch made one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 @lru_cache(maxsize=4096)
@@ -77,9 +89,15 @@ def _plain(name: str) -> str:
     return str(_BETWEEN.sub("_", _WORD_START.sub("_", name)).strip("_").lower())
 
 
-@lru_cache(maxsize=64)
-def _compiled(values: tuple[str, ...]) -> regex.Pattern[str]:
-    return regex.compile("|".join(f"(?:{one})" for one in values), regex.VERSION1)
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern, regex.VERSION1)
+
+
+def _places(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    compiled = _compiled(pattern)
+    group = 1 if compiled.groups else 0
+    return (found.span(group) for found in compiled.finditer(text, timeout=SECONDS) if found[group])
 
 
 def installed() -> Rules:

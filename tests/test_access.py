@@ -47,6 +47,7 @@ def world(alice, charlie, olga, carol, adam, open_case, payments):
     found = rows.incident(case, run)
     ids = {"run_id": "run-1", "thread_id": "thread-1", "slug": "payer", "number": found.pk}
     beside = audit_rows.one_of_each(case, auditor=carol, admin=adam)
+    ids["part"] = "message"
     return {**people, **made, **ids, "case": case, "task": task, "beside": beside}
 
 

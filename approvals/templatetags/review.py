@@ -22,6 +22,7 @@ register = template.Library()
 
 FOREIGN_LINES = 14
 FOREIGN_LENGTH = 1_400
+LONGEST_ON_PAGE = 20_000  # characters of one foreign text that a page holds folded; longer ones come on demand
 
 
 @register.filter
@@ -42,6 +43,12 @@ def pretty_json(text: str) -> SafeString:
         return _marked(jsontext.pretty(masking.masked(text)), indented=True)
     except jsontext.JSONTextError:
         return _marked(text, indented=False)
+
+
+@register.filter
+def beginning(text: str) -> SafeString:
+    """The first of a JSON text that is too long for a page, without secrets; what follows is said beside it."""
+    return _marked(masking.masked(text)[:FOREIGN_LENGTH], indented=False)
 
 
 @register.filter
@@ -90,21 +97,32 @@ def _drawn(mark: marking.Mark) -> SafeString:
     return format_html(' <span class="glyph glyph-space">{}</span> ', said)
 
 
+@register.filter
+def is_long(text: Any) -> bool:
+    """Whether a text, or a list of messages, is more than a page should hold."""
+    size = len(text) if isinstance(text, str) else sum(len(one.raw) for one in text)
+    return size > LONGEST_ON_PAGE
+
+
 @register.inclusion_tag("approvals/_foreign.html")
-def foreign(text: Any, who: str, label: str = "", face: str = "") -> dict[str, Any]:
+def foreign(text: Any, who: str, label: str = "", face: str = "", whole: str = "") -> dict[str, Any]:
     """Words that are not ours, in a frame that says whose they are; the long rest is one click away.
 
-    `label`: what is after the name ("says", "asks"); `face`: "val" for data, else the agent's serif.
+    `label`: what is after the name ("says", "asks"); `face`: "val" for data, else the agent's serif; `whole`: the
+    address of the whole text, from where it comes on demand when it is too long for a page.
     """
-    whole = "" if text is None else str(text)
-    cut = _fold_at(whole)
+    said = "" if text is None else str(text)
+    cut = _fold_at(said)
     return {
         "who": who,
         "label": label or _("says"),
         "face": face,
-        "shown": whole[:cut],
-        "rest": whole[cut:],
-        "rest_lines": whole[cut:].count("\n") + 1,
+        "shown": said[:cut],
+        "rest": said[cut:],
+        "rest_lines": said[cut:].count("\n") + 1,
+        "on_demand": bool(whole) and len(said) > LONGEST_ON_PAGE,
+        "whole": whole,
+        "all": said,
     }
 
 

@@ -44,6 +44,11 @@ def test_ordinary_words_are_left_alone() -> None:
     assert masking.masked_text(ordinary) == ordinary
 
 
+def test_two_rules_over_one_secret_hide_it_once() -> None:
+    rules = Rules(values=("abc[0-9]+", "[0-9]+def"))
+    assert rules.spans("x abc123def y") == [(2, 11)]
+
+
 def test_only_the_password_of_an_address_is_hidden() -> None:
     masked = masking.masked_text("see postgres://ops:hunter22@db.example/x")
     assert "hunter22" not in masked and "ops:" in masked and "@db.example/x" in masked
