@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from approvals import audit, bundles, trailsearch
+from agentbridge import evidence
+from approvals import audit, bundles, checkpoints, trailsearch
 from approvals.models import AuditEntry
 
 
@@ -28,7 +29,10 @@ class Command(BaseCommand):
         times = {name: moment(name, wanted[name]) for name in ("since", "until")}
         entries = trailsearch.filtered(AuditEntry.objects.all(), **{**wanted, **times})
         try:
-            count = bundles.write(out, entries, wanted)
+            bundle = bundles.begin(entries, wanted, extras=[evidence.extras], now=timezone.now())
+            count = bundles.write(out, bundle)
+        except checkpoints.Broken as broken:
+            raise CommandError(f"Nothing is exported from a trail that is not whole: {broken}") from None
         except OSError as problem:
             raise CommandError(f"{out} cannot be written: {problem.strerror}.") from None
         said = {name: value for name, value in wanted.items() if value}

@@ -20,13 +20,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bundle", type=Path, metavar="FILE", help="check an exported bundle, not this desk")
+        parser.add_argument("--key", action="append", help="with --bundle: the log's public key, from elsewhere")
         parser.add_argument(
             "--since", type=int, metavar="SIZE", help="believe what the checkpoint of this size signed; check the rest"
         )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
-    def handle(self, *, bundle: Path | None, since: int | None, json: bool, **options: Any) -> None:
-        report = self.report(bundle, since)
+    def handle(
+        self, *, bundle: Path | None, key: list[str] | None, since: int | None, json: bool, **options: Any
+    ) -> None:
+        report = self.report(bundle, key, since)
         if json:
             self.stdout.write(as_json(report))
         else:
@@ -34,11 +37,11 @@ class Command(BaseCommand):
         if report.status:
             sys.exit(report.status)
 
-    def report(self, bundle: Path | None, since: int | None) -> verification.Report:
+    def report(self, bundle: Path | None, keys: list[str] | None, since: int | None) -> verification.Report:
         try:
             if bundle is None:
                 return verification.verify(checks=[verifying.checks], since=since)
-            return bundles.verify(bundle)
+            return bundles.verify(bundle, keys)
         except (bundles.NotABundle, LookupError) as problem:
             self.stderr.write(f"{bundle}: {problem}" if bundle else str(problem))
             sys.exit(verification.USAGE)

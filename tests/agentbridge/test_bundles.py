@@ -1,0 +1,275 @@
+"""Evidence bundles, checked by the programs that are in them: in an empty folder, without us (R-32, R-38)."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import random
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from agentbridge import evidence
+from approvals import bundles, checkpoints, merkle
+from approvals.bundles import spreadsheet
+from approvals.bundles.verify import Tree, check, verified
+from approvals.models import AuditEntry, Case
+from tests.bridge_work import paused_case, register, work
+from tests.people import decide, only_task
+from tests.scripted_agent import finishing, pausing
+
+NODE = pytest.param("node", marks=pytest.mark.node)
+Members = dict[str, bytes]
+_made: list[bytes] = []
+
+
+@pytest.fixture
+def kept(request, tmp_path):
+    """A whole bundle, made once: what follows changes copies of it and needs no database."""
+    if not _made:
+        _made.append(request.getfixturevalue("whole").read_bytes())
+    path = tmp_path / "kept.zip"
+    path.write_bytes(_made[0])
+    return path
+
+
+@pytest.fixture
+def whole(transactional_db, script, alice, tmp_path):
+    """The bundle of everything that two delivered cases left behind."""
+    scripted = script(pausing(), finishing(), pausing(), finishing())
+    agent = register(scripted, receipts="Ed25519")
+    for thread in ("one", "two"):
+        case = paused_case(agent, alice, thread_id=thread)
+        decide(only_task(case), alice, edits='{"amount": 1.0}', comment="=1+1")
+        work()
+    return exported(tmp_path / "whole.zip")
+
+
+def exported(path, entries=None, **wanted):
+    rows = AuditEntry.objects.all() if entries is None else entries
+    bundle = bundles.begin(rows, wanted, extras=[evidence.extras], now=timezone.now())
+    bundles.write(path, bundle)
+    return path
+
+
+def members(path) -> Members:
+    with zipfile.ZipFile(path) as bundle:
+        return {name: bundle.read(name) for name in bundle.namelist()}
+
+
+def zipped(path, told: Members):
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, content in told.items():
+            bundle.writestr(name, content)
+    return path
+
+
+def judged(program: str, path, folder, *words: str) -> dict:
+    """What a program of the bundle says about it, run where there is nothing else."""
+    name = {"python": "verify.py", "node": "verify.mjs"}[program]
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(members(path)[name])
+    shutil.copy(path, folder / "bundle.zip")
+    command = {"python": [sys.executable, "-I", "-S"], "node": ["node"]}[program]
+    run = subprocess.run([*command, name, "bundle.zip", "--json", *words], cwd=folder, capture_output=True, text=True)
+    assert run.returncode in (0, 1, 3), run.stderr
+    report = json.loads(run.stdout)
+    assert run.returncode == {"good": 0, "tampered": 1, "incomplete": 3}[report["result"]]
+    return report
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+def test_a_bundle_is_good_in_an_empty_folder(whole, tmp_path, program):
+    report = judged(program, whole, tmp_path / "empty", "--key", checkpoints.verifier_keys()[0])
+    assert (report["result"], report["entries"]) == ("good", checkpoints.newest().size)
+    assert not any("came with the bundle" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+def test_entries_left_out_are_proven_around(whole, tmp_path, program):
+    one = AuditEntry.objects.filter(case=Case.objects.order_by("pk")[0])
+    path = exported(tmp_path / "part.zip", one, case="the first")
+    report = judged(program, path, tmp_path / "empty")
+    assert (report["result"], report["entries"]) == ("good", one.count())
+    assert len(members(path)["tree.jsonl"]) > 0
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+def test_keys_of_another_log_are_not_believed(whole, tmp_path, program):
+    other = checkpoints.verifier_keys()[0].replace("+", "x+", 1)
+    assert judged(program, whole, tmp_path / "empty", "--key", other)["result"] == "tampered"
+
+
+def test_what_went_over_the_wire_is_in_it(whole):
+    told = members(whole)
+    runs = [json.loads(line) for line in told["runs.jsonl"].splitlines()]
+    assert [run["kind"] for run in runs] == ["first", "resumed"] * 2
+    assert b'"type":"RUN_FINISHED"' in told[runs[0]["stream"]]
+    assert b'"editedArgs":{"amount": 1.0}' in told[runs[1]["input"]]
+    sealed = json.loads(told["sealed.jsonl"].splitlines()[0])
+    assert b'"countersign"' in base64.b64decode(sealed["entries"])
+
+
+def test_no_cell_of_the_table_is_a_formula():
+    """R-59: a thousand cells that a spreadsheet would run, or might."""
+    chance = random.Random(59)
+    signs = "=+-@\t\r\n\0 \xa0＝＠a1"
+    for _ in range(1000):
+        text = "".join(chance.choices(signs, k=chance.randint(1, 6))) + "cmd|'/c calc'!A0"
+        cell = spreadsheet.harmless(text)
+        assert cell.lstrip(" \xa0")[:1] not in "=+-@\t\r\n\0＝＋－＠"
+        assert cell.removeprefix("'").replace("␀", "\0") == text
+    row = list(csv.reader(io.StringIO(spreadsheet.line(["'=1", 'a "b"', "c\nd"]).decode())))
+    assert row == [["'=1", 'a "b"', "c\nd"]]
+
+
+def test_the_same_entries_make_the_same_file(whole, tmp_path):
+    one = AuditEntry.objects.filter(verb="task.decided")
+    assert exported(tmp_path / "a.zip", one).read_bytes() == exported(tmp_path / "b.zip", one).read_bytes()
+
+
+def lines(told: Members, name: str) -> list[dict]:
+    return [json.loads(line) for line in told[name].splitlines()]
+
+
+def put(told: Members, name: str, rows: list[dict]) -> None:
+    told[name] = b"".join(json.dumps(row, sort_keys=True).encode() + b"\n" for row in rows)
+
+
+def flip(text: str, chance: random.Random) -> str:
+    content = bytearray(base64.b64decode(text))
+    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    return base64.b64encode(content).decode()
+
+
+def in_an_entry(field: str) -> Callable[[Members, random.Random], int]:
+    def tamper(told: Members, chance: random.Random) -> int:
+        rows = lines(told, "entries.jsonl")
+        row = chance.choice(rows)
+        row[field] = flip(row[field], chance)
+        put(told, "entries.jsonl", rows)
+        return row["seq"]
+
+    return tamper
+
+
+def entry_gone(told: Members, chance: random.Random) -> int:
+    rows = lines(told, "entries.jsonl")
+    gone = rows.pop(chance.randrange(len(rows) - 1))
+    put(told, "entries.jsonl", rows)
+    manifest = json.loads(told["manifest.json"])
+    told["manifest.json"] = json.dumps({**manifest, "entries": len(rows)}).encode()
+    return gone["seq"]
+
+
+def entries_cut(told: Members, chance: random.Random) -> int:
+    rows = lines(told, "entries.jsonl")[: chance.randint(1, 5)]
+    put(told, "entries.jsonl", rows)
+    return rows[-1]["seq"] + 1
+
+
+def swapped(told: Members, chance: random.Random) -> int:
+    rows = lines(told, "entries.jsonl")
+    at = chance.randrange(len(rows) - 1)
+    rows[at], rows[at + 1] = rows[at + 1], rows[at]
+    put(told, "entries.jsonl", rows)
+    return rows[at + 1]["seq"]
+
+
+def rewritten(told: Members, chance: random.Random) -> None:
+    """Another body with its own hash, and every later one made to fit."""
+    rows, leaf = lines(told, "entries.jsonl"), None
+    for row in rows[chance.randrange(len(rows)) :]:
+        said = json.loads(base64.b64decode(row["body"]))
+        said |= {"policy": "forged"} if leaf is None else {"prev": leaf}
+        body = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        leaf = hashlib.sha256(b"\0" + body).hexdigest()
+        row |= {"body": base64.b64encode(body).decode(), "leafHash": leaf}
+    put(told, "entries.jsonl", rows)
+
+
+def other_answer(told: Members, chance: random.Random) -> int:
+    rows = lines(told, "sealed.jsonl")
+    row = chance.choice(rows)
+    row["entries"] = flip(row["entries"], chance)
+    put(told, "sealed.jsonl", rows)
+    said = {r["seq"]: json.loads(base64.b64decode(r["body"])) for r in lines(told, "entries.jsonl")}
+    return next(seq for seq, one in said.items() if (one["type"], one["case"]) == ("resume.sealed", row["case"]))
+
+
+def other_filter(told: Members, chance: random.Random) -> None:
+    told["manifest.json"] = told["manifest.json"].replace(b'"filter": {', b'"filter": {"agent": "x"', 1)
+
+
+def other_note(told: Members, chance: random.Random) -> None:
+    name = next(name for name in told if name.startswith("checkpoints/"))
+    told[name] = told[name].replace(b"prev-head", b"prev-tail")
+
+
+def other_file(told: Members, chance: random.Random) -> None:
+    told["runs/extra.sse"] = b"data: {}\n\n"
+
+
+def other_stream(told: Members, chance: random.Random) -> None:
+    name = chance.choice([name for name in told if name.endswith(".sse")])
+    told[name] = told[name][:-1]
+
+
+KINDS: dict[str, Callable[[Members, random.Random], int | None]] = {
+    **{field: in_an_entry(field) for field in ("body", "sentence", "refsSalt", "data")},
+    "gone": entry_gone, "cut": entries_cut, "swap": swapped, "rewritten": rewritten, "answer": other_answer,
+    "filter": other_filter, "note": other_note, "file": other_file, "stream": other_stream,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("hidden", [False, True], ids=["plain", "hidden"])
+def test_both_programs_find_and_name_what_was_changed(kept, tmp_path, kind, hidden, program):
+    told = members(kept)
+    expected = KINDS[kind](told, random.Random(kind))
+    if hidden:  # the digests in the manifest are made to fit; its signature cannot be
+        manifest = json.loads(told["manifest.json"])
+        manifest["files"] = {n: hashlib.sha256(c).hexdigest() for n, c in told.items() if not n.startswith("manifest.")}
+        told["manifest.json"] = json.dumps(manifest, indent=2, sort_keys=True).encode() + b"\n"
+    report = judged(program, zipped(tmp_path / "changed.zip", told), tmp_path / "empty")
+    assert (report["result"], report["firstBad"]) == ("tampered", expected)
+
+
+def test_a_missing_file_is_incomplete(kept, tmp_path):
+    told = members(kept)
+    del told["summary.html"]
+    assert check(zipped(tmp_path / "less.zip", told))["result"] == "incomplete"
+
+
+def test_signatures_are_checked_by_hand_as_by_the_library():
+    key = checkpoints.signing.pairs("checkpoint")[0]
+    good = key.private.sign(b"hello")
+    assert verified(key.raw, b"hello", good)
+    bad = [good[:-1], b"", good[:32] + b"\xff" * 32, bytes(64), good[:31] + b"\xff" + good[32:]]
+    assert not any(verified(key.raw, b"hello", signature) for signature in bad)
+    assert not verified(key.raw, b"hallo", good)
+
+
+def test_both_trees_are_one():
+    leaves = [hashlib.sha256(bytes([n])).hexdigest() for n in range(77)]
+    one, other = merkle.Range(), Tree()
+    for leaf in leaves:
+        one.append(bytes.fromhex(leaf))
+        other.add(bytes.fromhex(leaf))
+    assert one.root() == other.root()
+
+
+def test_the_command_says_what_it_wrote(whole, tmp_path, capsys):
+    call_command("export_audit", "--out", str(tmp_path / "all.zip"))
+    assert f"{AuditEntry.objects.count() - 1} entries" in capsys.readouterr().out
+    assert bundles.verify(tmp_path / "all.zip").findings == []
