@@ -1,0 +1,1 @@
+"""What `docs/owners` tells the owners of agents, done word for word."""
