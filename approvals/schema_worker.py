@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from approvals.schema_check import Failure, Limits, UnusableSchema
@@ -24,6 +26,8 @@ from approvals.schema_check import failures as check
 
 CHECK_SECONDS = 1.0
 START_SECONDS = 20.0
+SLOW_SECONDS = 30.0
+MOST_SLOW = 500
 MEMORY_BYTES = 512 * 1024 * 1024
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -94,10 +98,40 @@ _checker = Checker()
 atexit.register(_checker.stop)
 
 
+class Slow:
+    """Questions that took too long a moment ago: one page asks the same several times, and is told at once.
+
+    Only for a while, since a busy machine may have been why.
+    """
+
+    def __init__(self) -> None:
+        self.until: dict[bytes, float] = {}
+
+    def has(self, question: bytes) -> bool:
+        return self.until.get(hashlib.sha256(question).digest(), 0) > time.monotonic()
+
+    def add(self, question: bytes) -> None:
+        now = time.monotonic()
+        self.until = {key: end for key, end in self.until.items() if end > now}
+        if len(self.until) < MOST_SLOW:
+            self.until[hashlib.sha256(question).digest()] = now + SLOW_SECONDS
+
+
+_slow = Slow()
+
+
 def failures(schema_text: str, value_text: str, limits: Limits) -> list[Failure]:
     """As `schema_check.failures`, but killed after `CHECK_SECONDS`."""
-    question = [schema_text, value_text, limits.schema_bytes, limits.schema_depth, limits.pattern_seconds]
-    answer = json.loads(_checker.ask(json.dumps(question).encode()))
+    told = [schema_text, value_text, limits.schema_bytes, limits.schema_depth, limits.pattern_seconds]
+    question = json.dumps(told).encode()
+    if _slow.has(question):
+        raise UnusableSchema("too_slow")
+    try:
+        answer = json.loads(_checker.ask(question))
+    except UnusableSchema as unusable:
+        if unusable.code == "too_slow":
+            _slow.add(question)
+        raise
     if "unusable" in answer:
         raise UnusableSchema(*answer["unusable"])
     return [Failure(*one) for one in answer["failures"]]

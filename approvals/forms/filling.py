@@ -54,7 +54,8 @@ class Filling:
         self.schema = usable(schema_text)
         self.root_schema = self.schema if isinstance(self.schema, dict) else {}
         self.names = Names(prefix)
-        self.hidden = _hidden(schema_text, first, is_masked=_is_masked(post, self.names))
+        known = schema_text if self.root_schema else None
+        self.hidden = _hidden(known, first, is_masked=_is_masked(post, self.names))
         self.first = self.hidden.text if first is not None else None
         self.was_posted = post is not None
         self.notice = ""
@@ -208,7 +209,7 @@ def _hidden(schema_text: str | None, first: str | None, *, is_masked: bool) -> H
 
 def _secret_places(schema_text: str | None, first: str) -> list[str]:
     """What the schema itself says is secret."""
-    if parsed(first) is None or schema_text is None or not isinstance(usable(schema_text), dict):
+    if schema_text is None or parsed(first) is None:
         return []
     return schemas.secret(schema_text, masking.leaves(first))
 

@@ -86,9 +86,10 @@ class Filled:
     schema: Any = None
     value: str | None = None
     prefix: str = "v"
+    text: str | None = None  # of a schema that Python would not write
 
     def __post_init__(self) -> None:
-        self.schema_text = None if self.schema is None else json.dumps(self.schema)
+        self.schema_text = json.dumps(self.schema) if self.schema is not None else self.text
         self.page = self.shown(None)
 
     def shown(self, post: dict[str, str] | None, **more: Any) -> FormPage:
