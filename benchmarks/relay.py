@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import statistics
 import tempfile
@@ -54,9 +55,24 @@ def _measured(streams: int) -> Measured:
             return f"http://127.0.0.1:{site.port}/agui/clock-{streams}", tokens.caller
 
         direct, relayed = asyncio.run(_both(streams, known))
+        spent, most = _seconds(site.process.pid), _most_memory(site.process.pid)
     cost, first = (_p95(relayed[n]) - _p95(direct[n]) for n in (0, 1))
-    detail = f"first byte +{first * 1000:.1f} ms; medians {_ms(direct[0])} direct, {_ms(relayed[0])} relayed"
+    detail = (
+        f"first byte +{first * 1000:.1f} ms; medians {_ms(direct[0])} direct, {_ms(relayed[0])} relayed; web process: "
+        f"{spent / len(relayed[0]) * 1000:.2f} ms of processor time an event, starting included, {most} MB at most"
+    )
     return Measured(figure=f"+{cost * 1000:.1f} ms", met=max(cost, first) <= GOAL, detail=detail)
+
+
+def _seconds(pid: int) -> float:
+    """Processor time of a process so far."""
+    told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _most_memory(pid: int) -> int:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) // 1024 if found else 0
 
 
 def _p95(times: Delays) -> float:
