@@ -26,7 +26,7 @@ Bar = tuple[str, dict[str, float], Callable[["Crew"], object]]
 
 def bars() -> dict[str, Bar]:
     """Name → what it is, its waits, and the play at full size."""
-    from tests.bars import lives, plays, races, rereading, web
+    from tests.bars import lives, plays, races, rereading, ways, web
 
     return {
         "r01": ("storm", {"LEASE_SECONDS": 1}, lambda crew: plays.storm(crew, deliveries=500)),
@@ -52,6 +52,8 @@ def bars() -> dict[str, Bar]:
         "r27": ("partly expired", {}, lambda crew: plays.partly_expired(crew, times=200)),
         "r28": ("read ten times", {}, lambda crew: rereading.read_at_once(crew, times=100)),
         "r29": ("any order", {"UNDO_SECONDS": 10}, lambda crew: lives.live(examples=2000, steps=60)),
+        "w01": ("relay killed", {"LEASE_SECONDS": 2}, lambda crew: ways.relay_killed(crew, rounds=100)),
+        "w02": ("connector killed", {"LEASE_SECONDS": 2}, lambda crew: ways.connector_killed(crew, rounds=100)),
     }  # fmt: skip
 
 

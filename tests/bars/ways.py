@@ -12,7 +12,6 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -100,11 +99,11 @@ def ended(crew: Crew) -> None:
     holds(crew)
 
 
-def connector_killed(crew: Crew, folder: Path, *, rounds: int) -> None:
+def connector_killed(crew: Crew, *, rounds: int) -> None:
     """The connector dies at random, the desk now and then; a slow agent keeps it long enough to be met at work."""
     agent, tokens = hosted(crew, "hosted")
     site = Site(crew)
-    words = [sys.executable, "-m", "agentbridge.connector", "--state", str(folder / "state")]
+    words = [sys.executable, "-m", "agentbridge.connector", "--state", str(crew.log.parent / "connector")]
     words += ["--desk", f"http://127.0.0.1:{site.port}/agui/{agent.slug}", "--agent", agent.url]
     given = {"PATH": os.environ["PATH"], "COUNTERSIGN_TOKEN": tokens.host}
     crew.spawn()

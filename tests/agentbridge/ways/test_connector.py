@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -17,12 +16,11 @@ import pytest
 from agentbridge.connector import exactly
 from agentbridge.connector.journal import InUse, Journal
 from agentbridge.models import Resume, Run
-from agentbridge.work import sweeping
 from approvals.models import Case, User
 from tests.agentbridge.ways.desk import Outside, asked, outside
 from tests.agentbridge.ways.test_push_and_pull import DOCUMENT
 from tests.bridge_work import Script, work
-from tests.people import decide, in_seconds, only_task
+from tests.people import decide, only_task
 from tests.scripted_agent import Answer, ScriptedAgent, finished, finishing, pausing, result, started
 
 ROOT = Path(__file__).parents[3]
@@ -166,34 +164,6 @@ def test_a_kill_while_it_waits_hands_the_next_answer_to_the_next_connector(
     work()
     once(host, agent, tmp_path)
     assert Resume.objects.get().state == "finished"
-
-
-@wire
-@pytest.mark.slow
-def test_killed_at_random_nothing_is_called_twice_and_all_ends_by_name(
-    host: Outside, script: Script, tmp_path: Path, alice: User
-) -> None:
-    """I1 to I7 over forty rounds: one call per answer, and every delivery in a named end."""
-    agent = script(Answer([started(), result(), finished()]))
-    luck, rounds = random.Random(5), 40
-    for n in range(rounds):
-        thread = f"thread-{n}"
-        assert host.push(pushed(thread)).status_code == 200
-        decide(only_task(Case.objects.latest("pk")), alice)
-    work()
-    while Resume.objects.filter(state="ready").exists():
-        process = connector(host, agent, tmp_path)
-        time.sleep(luck.uniform(0.2, 1.0))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        sweeping.sweep(in_seconds(61))
-    once(host, agent, tmp_path)
-    sweeping.sweep(in_seconds(61))
-    sent = [post.body for post in agent.posts]
-    assert len(sent) == len(set(sent)) <= rounds
-    states = set(Resume.objects.values_list("state", flat=True))
-    assert {"finished"} <= states <= {"finished", "outcome_unknown", "in_doubt"}
-    assert Resume.objects.count() == rounds
 
 
 def jobs(folder: Path) -> list[Any]:
