@@ -9,10 +9,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from agentbridge import acktrace
 from agentbridge.delivery import receipts
 from agentbridge.models import Resume, Run
 from agentbridge.runs import rawstream
 from approvals.bundles import Found
+from approvals.models import Case
 
 AT_ONCE = 200  # conversations asked for in one query
 
@@ -22,6 +24,10 @@ def extras(found: Found) -> Iterator[tuple[str, Iterable[bytes]]]:
     yield "sealed.jsonl", _sealed(found)
     keys = [key.to_jwk() for key in receipts.every_key().values()]
     yield "decision-keys.json", [json.dumps({"keys": keys}, indent=1).encode()]
+    for codes in _batches(sorted(found.cases)):
+        for case in Case.objects.filter(code__in=codes).order_by("pk"):
+            if trace := list(acktrace.lines(case)):
+                yield f"agentack/{case.code}.jsonl", trace
     yield "runs.jsonl", (_told(run) for run in _runs(found))
     for run in _runs(found):
         if run.input:
