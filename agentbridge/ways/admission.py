@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -12,10 +13,10 @@ from agentbridge import trail
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Agent, Run, Thread
 from agentbridge.models.agents import key_of
-from agentbridge.runs import queueing, starting
+from agentbridge.runs import starting
 from agentbridge.wire import protocol
 from agentbridge.wire.record import RunInput
-from approvals import clock, jsontext
+from approvals import jsontext
 from approvals.refusals import WrongState
 
 
@@ -33,40 +34,41 @@ def check(agent: Agent, body: bytes) -> None:
 
 
 def admit(agent: Agent, body: bytes, *, owner: str, now: datetime) -> Ticket:
-    """Put a caller's request on record as a run of this process; its bytes are what goes out.
+    """On record and armed in one commit: the connection stands, and from here on bytes may have left us.
 
-    Raises what `check` does.
+    The caller's bytes are what goes out. Raises what `check` does.
     """
-    asked = read(body)
+    said = f"A caller asked {agent.name} for a run; from here on bytes may have left us."
+    held = {"lease_owner": owner, "lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
+    run = _record(agent, body, "run.armed", said, now=now, status=Run.Status.RUNNING, armed_at=now, **held)
+    return Ticket(
+        run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=run.thread_id, fence=run.fence, url=agent.url,
+        headers=headers_of(agent), body=body,
+    )  # fmt: skip
+
+
+def admit_unsent(agent: Agent, body: bytes, sentence: str, *, now: datetime) -> None:
+    """On record as a request with which the agent was not reached. Raises what `check` does."""
+    said = f"A caller asked {agent.name} for a run. Nothing was sent: {sentence}"
+    _record(agent, body, "run.unsent", said, now=now, status=Run.Status.UNSENT, ended_at=now, error=sentence)
+
+
+def _record(agent: Agent, body: bytes, verb: str, said: str, *, now: datetime, **how: Any) -> Run:
+    asked, digest = read(body), trail.sha256(body)
     try:
         with transaction.atomic():
             starting.check_agent(agent)
             thread = starting.thread_of(agent, asked.thread_id)
             starting.check_thread(thread)
             _check_asked(agent, asked)
-            run = _record(thread, asked.run_id, body, owner=owner, now=now)
+            run = Run.objects.create(
+                thread=thread, key=key_of(asked.run_id), run_id=asked.run_id, kind=Run.Kind.FIRST, way=Run.Way.RELAY,
+                input=body, input_digest=digest, created_at=now, fence=1, **how,
+            )  # fmt: skip
+            trail.of_run(verb, said, run=run, data={"inputSha256": digest, "way": run.way}, now=now)
     except IntegrityError as lost:  # two requests at once: the unique index lets one through
         raise starting.ThreadBusy(_("Another run of this thread has just been started.")) from lost
-    return Ticket(
-        run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=thread.pk, fence=run.fence, url=agent.url,
-        headers=headers_of(agent), body=body,
-    )  # fmt: skip
-
-
-@transaction.atomic
-def admit_armed(agent: Agent, body: bytes, *, owner: str) -> Ticket:
-    """On record and armed in one commit: the connection stands, and from here on bytes may have left us."""
-    now = clock.now()
-    ticket = admit(agent, body, owner=owner, now=now)
-    queueing.arm(ticket, now=now)
-    return ticket
-
-
-@transaction.atomic
-def admit_unsent(agent: Agent, body: bytes, sentence: str, *, owner: str) -> None:
-    """On record as a request with which the agent was not reached."""
-    now = clock.now()
-    queueing.give_up(admit(agent, body, owner=owner, now=now), sentence=sentence, now=now)
+    return run
 
 
 def _check_asked(agent: Agent, asked: RunInput) -> None:
@@ -86,14 +88,3 @@ def read(body: bytes) -> RunInput:
         if not value:
             raise protocol.ProtocolError(name, _("The input has no %(name)s.") % {"name": name})
     return asked
-
-
-def _record(thread: Thread, run_id: str, body: bytes, *, owner: str, now: datetime) -> Run:
-    run = Run.objects.create(
-        thread=thread, key=key_of(run_id), run_id=run_id, kind=Run.Kind.FIRST, way=Run.Way.RELAY, input=body,
-        input_digest=trail.sha256(body), created_at=now, lease_owner=owner, fence=1,
-        lease_until=now + timedelta(seconds=settings.LEASE_SECONDS),
-    )  # fmt: skip
-    data = {"inputSha256": run.input_digest, "way": run.way}
-    trail.of_run("run.queued", f"A caller asked {thread.agent.name} for a run.", run=run, data=data, now=now)
-    return run

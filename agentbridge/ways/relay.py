@@ -38,6 +38,7 @@ from agentbridge.work.delivering import (
     wrong_type,
 )
 from agentbridge.work.worker import let_go, renew
+from approvals import clock
 from approvals.refusals import Refused
 
 log = structlog.get_logger(__name__)
@@ -112,7 +113,7 @@ class Relayed:
     async def _failed(self, trouble: egress.EgressError) -> None:
         """Not reached: the run is on record as never sent. Silent after it was sent: as far as it came."""
         if trouble.nothing_sent:
-            await self.threads.door(admission.admit_unsent, self.agent, self.sent, trouble.sentence, owner=self.owner)
+            await self.threads.door(_admit_unsent, self.agent, self.sent, trouble.sentence)
         elif self.ticket is not None:
             recording = await self.threads.door(begin, self.ticket)
             await self.threads.door(over, recording, trouble=trouble.sentence)
@@ -245,8 +246,12 @@ class Relays:
 def _armed(agent: Agent, body: bytes, owner: str) -> tuple[Ticket, float]:
     """The ticket, and how long it took: others may have drawn conclusions from a long one."""
     began = monotonic()
-    ticket = admission.admit_armed(agent, body, owner=owner)
+    ticket = admission.admit(agent, body, owner=owner, now=clock.now())
     return ticket, monotonic() - began
+
+
+def _admit_unsent(agent: Agent, body: bytes, sentence: str) -> None:
+    admission.admit_unsent(agent, body, sentence, now=clock.now())
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Relays] = WeakKeyDictionary()

@@ -12,7 +12,6 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Run
-from agentbridge.runs import queueing
 from agentbridge.ways import admission
 from agentbridge.work import sweeping
 from approvals.models import AuditEntry, Case, User
@@ -184,10 +183,11 @@ def test_a_run_id_is_used_once(web: str, script: Script) -> None:
     assert caller.run(asked("run-1", "thread-2")).status_code == 409
 
 
-def test_a_relay_lost_before_anything_was_sent_leaves_nothing_to_send(web: str, script: Script) -> None:
+def test_a_relayed_run_that_an_older_version_left_queued_is_not_sent(web: str, script: Script) -> None:
     agent = script(finishing())
     caller = outside(web, agent)
     admission.admit(caller.agent, json.dumps(asked()).encode(), owner="relay-lost", now=timezone.now())
+    Run.objects.update(status="queued", armed_at=None)
     sweeping.sweep(in_seconds(60))
     work()
     assert Run.objects.get().status == "unsent" and not agent.posts
@@ -196,8 +196,7 @@ def test_a_relay_lost_before_anything_was_sent_leaves_nothing_to_send(web: str, 
 def test_a_relay_lost_on_the_way_is_not_asked_again(web: str, script: Script) -> None:
     agent = script(finishing())
     caller = outside(web, agent)
-    ticket = admission.admit(caller.agent, json.dumps(asked()).encode(), owner="relay-lost", now=timezone.now())
-    queueing.arm(ticket, now=timezone.now())
+    admission.admit(caller.agent, json.dumps(asked()).encode(), owner="relay-lost", now=timezone.now())
     sweeping.sweep(in_seconds(60))
     work()
     assert Run.objects.get().status == "unknown" and not agent.posts
@@ -218,4 +217,4 @@ def test_an_end_in_two_pieces_waits_for_its_case_too(web: str, script: Script, c
 def test_the_trail_tells_what_a_caller_asked(web: str, script: Script) -> None:
     outside(web, script(finishing())).run()
     told = list(AuditEntry.objects.filter(verb__startswith="run.").order_by("seq").values_list("verb", flat=True))
-    assert told == ["run.queued", "run.armed", "run.started", "run.finished"]
+    assert told == ["run.armed", "run.started", "run.finished"]
