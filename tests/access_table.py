@@ -66,6 +66,7 @@ PAGES = {
     "POST audit/findings/<int:number>/close/": "302 404 404 403 303 403",
     "POST cases/<slug:code>/findings/": "302 403 404 403 303 403",
     "GET cases/<slug:code>/record/": PAGE_SEES,
+    "POST audit/export/": "302 403 403 200 200 200",
     "GET audit/erasures/": "302 403 403 200 200 200",
     "POST audit/erasures/ask/": "302 403 403 404 404 404",
     "POST audit/erasures/<int:number>/": "302 403 403 403 303 303",  # whoever asked may take it back

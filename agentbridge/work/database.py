@@ -14,11 +14,13 @@ from django.db import close_old_connections, connection, connections
 class DatabaseThreads:
     """`await db(function, …)`: runs it in a database thread and hands out what it returns or raises."""
 
-    def __init__(self, threads: int = 4) -> None:
+    def __init__(self, threads: int = 4, *, keep: bool = False) -> None:
+        """`keep`: deeds that go on in the next one, such as a cursor's, need their connection until `close`."""
+        self._deed = _plain if keep else _clean
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="database")
 
     async def __call__(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        work = functools.partial(_clean, deed, *args, **kwargs)
+        work = functools.partial(self._deed, deed, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def close(self) -> None:
@@ -27,6 +29,10 @@ class DatabaseThreads:
         count = len(self._threads._threads)
         await asyncio.gather(*(loop.run_in_executor(self._threads, connections.close_all) for _ in range(count)))
         self._threads.shutdown(wait=True)
+
+
+def _plain(deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return deed(*args, **kwargs)
 
 
 def _clean(deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
