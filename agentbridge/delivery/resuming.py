@@ -12,7 +12,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from agentbridge import trail, translation
 from agentbridge.delivery import backoff, crash, outgoing, proof
@@ -37,9 +38,21 @@ class Stale(NotArmed):
 
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
-    """(delivery, agent) that may be tried now, the longest waiting first; `closed` are agents whose breaker is open."""
+    """(delivery, agent) that may be tried now, the longest waiting first; `closed` are agents whose breaker is open.
+
+    Of each agent no more than it may be asked at once: one that has much waiting keeps no other one waiting.
+    """
     found = ready(now).exclude(agent__in=closed).exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
-    return list(found.order_by(F("next_try_at").asc(nulls_first=True), "pk").values_list("pk", "agent")[:limit])
+    order = [F("next_try_at").asc(nulls_first=True), F("pk").asc()]
+    turn = Window(RowNumber(), partition_by=F("agent"), order_by=order)
+    first = found.exclude(agent__in=_full_agents()).annotate(turn=turn).filter(turn__lte=settings.AGENT_PARALLEL)
+    return list(first.order_by(*order).values_list("pk", "agent")[:limit])
+
+
+def _full_agents() -> QuerySet[Resume, Any]:
+    """Those that have enough to do already; `claim` looks again under lock."""
+    asked = Resume.objects.filter(state__in=[DeliveryState.LEASED, DeliveryState.ARMED]).order_by()
+    return asked.values("agent").annotate(n=Count("pk")).filter(n__gte=settings.AGENT_PARALLEL).values("agent")
 
 
 def ready(now: datetime) -> QuerySet[Resume]:

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
 
 from agentbridge import trail
 from agentbridge.delivery import crash
@@ -18,8 +20,10 @@ def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int,
     """(run, agent) of queued first runs, in the order they were asked for; `closed`: agents whose breaker is open."""
     ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE)
     queued = ours.filter(status=Run.Status.QUEUED, lease_owner="")
-    queued = queued.filter(thread__agent__enabled=True)
-    return list(queued.exclude(thread__agent__in=closed).order_by("pk").values_list("pk", "thread__agent")[:limit])
+    queued = queued.filter(thread__agent__enabled=True).exclude(thread__agent__in=closed)
+    turn = Window(RowNumber(), partition_by=F("thread__agent"), order_by="pk")  # as `resuming.claimable`
+    first = queued.annotate(turn=turn).filter(turn__lte=settings.AGENT_PARALLEL)
+    return list(first.order_by("pk").values_list("pk", "thread__agent")[:limit])
 
 
 @transaction.atomic
