@@ -167,7 +167,7 @@ class Crew:
 
 
 def under_way() -> bool:
-    undelivered = Case.objects.filter(state="settled", taken_at=None, blocked="")
+    undelivered = Case.objects.unexpired(timezone.now()).filter(state="settled", taken_at=None, blocked="")
     moving = Resume.objects.filter(state__in=MOVING, replaced_at=None)
     return undelivered.exists() or moving.exists() or Run.objects.in_flight().exists()
 

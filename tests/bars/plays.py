@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import timedelta
 
 from django.utils import timezone
@@ -13,29 +12,13 @@ from django.utils import timezone
 from agentbridge import registering
 from agentbridge.delivery import settling
 from agentbridge.models import Agent, DeliveryState, Resume, Run
+from approvals import jsontext
 from approvals.models import Case
 from approvals.refusals import WrongState
 from tests.bars import invariants
+from tests.bars.behaviours import STORMY
 from tests.bars.crew import Crew
-
-# How a delivery to an agent that nothing is known of ends, for every behaviour of the fake agent that a resume meets.
-ENDS = {
-    "finished": "ok legal_oddities two_finishes events_after_end no_outcome unknown_things result_for_other_call "
-                "no_result other_arguments acts_after_denial acts_each_time idempotent echoes_credentials huge_event",
-    "interrupted_again": "again_new_id again_same again_other_bytes again_fifty langgraph",
-    "in_doubt": "reset_after_read reset_mid_answer effect_then_reset hang header_then_hang http_500 slow "
-                "http_500_after_effect http_502 http_504 login_page json_instead_of_stream empty_200 garbage gzip_bomb "
-                "drip",
-    "rejected": "http_503_retry_after http_503_retry_date http_401 http_403 http_404 http_410 http_413 http_422 "
-                "redirect_to_metadata",
-    "agent_error": "error_partial_resume error_invalid_payload error_interrupt_expired error_unknown_interrupt_id "
-                   "error_thread_busy error_pending_interrupts error_unknown_interrupt_id_first error_while_running "
-                   "clock_ahead",
-    "outcome_unknown": "half_event cut_after_started cut_after_result endless_heartbeats",
-}  # fmt: skip
-EXPECTED = {fault: state for state, faults in ENDS.items() for fault in faults.split()}
-# The storm leaves out what only waits for a limit: a minute of it shows nothing more than one delivery does.
-STORMY = sorted(set(EXPECTED) - {"hang", "header_then_hang", "drip", "slow", "endless_heartbeats", "http_410"})
+from tests.scripted_agent import RESET, Answer, ScriptedAgent, finishing, pausing
 
 
 def holds(crew: Crew) -> None:
@@ -78,72 +61,36 @@ def _kill_at_random(crew: Crew, stop: threading.Event) -> None:
         crew.kill(pid)
 
 
-CRASHES = {  # R-03: where the worker dies, how the delivery ends, and how many bodies arrive
-    "sealed": ("finished", 1), "claimed": ("finished", 1), "armed": ("in_doubt", 0), "sent": ("in_doubt", 1),
-    "chunk_stored": ("finished", 1), "before_conclude": ("finished", 1), "concluded": ("finished", 1),
-}  # fmt: skip
-
-
-def crashes(crew: Crew, *, times: int) -> None:
-    """R-03: a kill at each row of the crash table; the end is the table's, every time."""
-    agent = crew.agent("ok")
-    first = crew.spawn()
-    planned = [(point, n) for point in CRASHES for n in range(times)]
-    cases = crew.cases(agent, [f"{point}-{n}" for point, n in planned])
-    crew.kill(first)
-    for (point, n), case in zip(planned, cases, strict=True):
-        crew.decide(case)
-        pid = crew.spawn(once=True, crash_at=point)
-        crew.until(lambda pid=pid: crew.gone(pid), f"the worker dies at {point}")
-        crew.lapse()
-        crew.spawn()
-        crew.settled()
-        crew.kill(crew.workers[0])
-        state, bodies = CRASHES[point]
-        arrived = [receipt for receipt in crew.witness.resumes() if receipt.thread_id == f"{point}-{n}"]
-        ends = {state, "outcome_unknown"} if point == "chunk_stored" else {state}  # which chunk is a matter of luck
-        assert Resume.objects.get(case=case).state in ends and len(arrived) == bodies, point
-    holds(crew)
-
-
-def stopped(crew: Crew, *, times: int, at: str) -> None:
-    """R-05: a worker stands still beyond its lease and wakes: it sends nothing it may not, and nothing twice."""
-    fault = "ok" if at == "claimed" else "slow"
-    agent = crew.agent(fault)
-    worker = crew.spawn()
-    for n, case in enumerate(crew.cases(agent, [f"still-{n}" for n in range(times)])):
-        crew.decide(case)
-        crew.until(lambda case=case: reached(case, at), f"case {n} is {at}")
-        crew.kill(worker, signal.SIGSTOP)
-        wakes = threading.Timer(2, crew.kill, (worker, signal.SIGCONT))
-        wakes.start()
-        crew.lapse()  # on SQLite it may have stopped with the write lock in its hand; then this waits for it
-        other = crew.spawn()
-        wakes.join()
-        crew.settled()
-        crew.kill(other)
-    holds(crew)
-
-
-def reached(case: Case, at: str) -> bool:
-    """The worker is about there, or past it: both are right, and the invariants say whether it mattered."""
-    beyond = Resume.objects.filter(case=case).exclude(state="ready" if at == "claimed" else "leased")
-    return beyond.exclude(state="ready").exists()
+LOST = Answer([RESET], head=False)
 
 
 def lost_answers(crew: Crew, *, times: int) -> None:
-    """R-06: the agent acts and resets: in doubt with one body each; a verified agent ends finished."""
-    doubtful, proven = crew.agent("effect_then_reset"), crew.agent("idempotent", replay="verified")
+    """R-06: the agent acts and resets, and nothing is known of it: in doubt, with one body each."""
+    agent = crew.agent("effect_then_reset")
     crew.spawn()
-    for agent, name in ((doubtful, "lost"), (proven, "proven")):
-        for case in crew.cases(agent, [f"{name}-{n}" for n in range(times)]):
-            crew.decide(case)
-    crew.settled()
-    ends = {"effect-then-reset": Counter(in_doubt=times), "idempotent": Counter(finished=times)}
-    assert invariants.deliveries() == ends
-    bodies = Counter(receipt.thread_id for receipt in crew.witness.resumes())
-    assert set(bodies.values()) == {1}
+    for case in crew.cases(agent, [f"lost-{n}" for n in range(times)]):
+        crew.decide(case)
+    crew.settled(seconds=60 + times)
+    assert invariants.deliveries() == {"effect-then-reset": Counter(in_doubt=times)}
+    assert set(Counter(receipt.thread_id for receipt in crew.witness.resumes()).values()) == {1}
     holds(crew)
+
+
+def proven_agent(crew: Crew, *, times: int) -> None:
+    """R-06: an agent that is proven replay-safe is asked again by itself, with the same bytes, to the end."""
+    with ScriptedAgent([*[pausing()] * times, *[LOST] * times, finishing()]) as agent:
+        payer = crew.register("proven", agent.url, replay="verified")
+        crew.spawn()
+        for case in crew.cases(payer, [f"proven-{n}" for n in range(times)]):
+            crew.decide(case)
+        crew.settled(seconds=60 + 2 * times)
+    sent: dict[str, list[str]] = defaultdict(list)
+    for post in agent.posts:
+        if post.resume is not None:
+            sent[post.json["threadId"]].append(jsontext.member(post.body.decode(), "resume") or "")
+    assert invariants.deliveries() == {"proven": Counter(finished=times)}
+    assert sum(map(len, sent.values())) > times
+    assert all(len(bodies) <= 25 and len(set(bodies)) == 1 for bodies in sent.values())
 
 
 def no_stampede(crew: Crew, *, deliveries: int, down: float) -> None:
@@ -197,28 +144,6 @@ def redirected(crew: Crew, *, times: int) -> None:
     assert invariants.deliveries() == {"redirect-to-metadata": Counter(rejected=times)}
     assert len(crew.witness.resumes()) == times
     holds(crew)
-
-
-def behaviours(crew: Crew, *, times: int) -> None:
-    """R-13: every behaviour of the fake agent ends as the table says, and good agents are served meanwhile."""
-    agents = {fault: crew.agent(fault) for fault in [*EXPECTED, "http_429"]}
-    crew.spawn()
-    for fault, agent in agents.items():
-        for n in range(times):
-            crew.ask(agent, f"{fault}-{n}")
-    crew.until(lambda: Case.objects.count() >= times * len(agents), "all ask", 120)
-    for case in Case.objects.filter(state="open"):
-        crew.decide(case)
-    busy = Resume.objects.filter(agent=agents["http_429"])
-    crew.until(lambda: busy.filter(state="ready", attempts_made__gte=1).count() == times, "429 is waited for", 60)
-    Agent.objects.filter(pk=agents["http_429"].pk).update(enabled=False)
-    others = Resume.objects.exclude(agent=agents["http_429"])
-    crew.until(lambda: not others.filter(state__in=invariants.MOVING).exists(), "the rest ends", 120)
-    ends = invariants.deliveries()
-    wrong = {fault: dict(ends[agent.slug]) for fault, agent in agents.items()
-             if fault in EXPECTED and ends[agent.slug] != Counter({EXPECTED[fault]: times})}  # fmt: skip
-    assert not wrong, wrong
-    assert not Agent.objects.get(slug="http-410").enabled
 
 
 def resent(crew: Crew, *, times: int) -> None:
@@ -282,18 +207,3 @@ def _blocked() -> int:
 
 def _finished() -> int:
     return Resume.objects.filter(state=DeliveryState.FINISHED).count()
-
-
-def partly_expired(crew: Crew, *, times: int) -> None:
-    """R-27: of two questions one is answered and one runs out: no part of them ever leaves."""
-    agent = crew.agent("refuses_partial", at_start=True)
-    crew.spawn()
-    for case in crew.cases(agent, [f"three-{n}" for n in range(times)]):
-        crew.decide(case, leave=1)
-        over = timezone.now() - timedelta(seconds=1)
-        case.tasks.filter(state="open").update(deadline=over)
-        Case.objects.filter(pk=case.pk).update(deadline=over)
-    time.sleep(1)
-    assert crew.witness.resumes() == []
-    assert all(case.is_expired(timezone.now()) for case in Case.objects.all())
-    holds(crew)

@@ -69,9 +69,8 @@ def killed(crew: Crew, *, decisions: int, kills: int = 3) -> None:
     answers: list[tuple[int, str]] = []
     site, token = Site(crew), tokens.issue(crew.alice, now=timezone.now())
     try:
-        threads = [threading.Thread(target=client, args=(site, token, waiting, answers)) for _ in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
+        for _ in range(CLIENTS):  # daemons: they would insist for ever once the play has failed
+            threading.Thread(target=client, args=(site, token, waiting, answers), daemon=True).start()
         for n, task in enumerate(tasks):
             waiting.put(task)
             if n % (decisions // (kills + 1)) == decisions // (2 * kills + 2):
