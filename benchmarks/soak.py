@@ -26,20 +26,23 @@ Bar = tuple[str, dict[str, float], Callable[["Crew"], object]]
 
 def bars() -> dict[str, Bar]:
     """Name → what it is, its waits, and the play at full size."""
-    from tests.bars import lives, plays, races, rereading, ways, web
+    from tests.bars import behaviours, crashing, lives, plays, races, rereading, together, ways, web
+
+    storm = ("storm", {"LEASE_SECONDS": 1.0}, lambda crew: plays.storm(crew, deliveries=500))
 
     return {
-        "r01": ("storm", {"LEASE_SECONDS": 1}, lambda crew: plays.storm(crew, deliveries=500)),
+        "r01a": storm, "r01b": storm, "r01c": storm,  # three seeds
         "r02": ("web killed", {}, lambda crew: web.killed(crew, decisions=500)),
-        "r03": ("crash table", {}, lambda crew: plays.crashes(crew, times=20)),
-        "r05a": ("asleep before arming", {}, lambda crew: plays.stopped(crew, times=50, at="claimed")),
+        "r03": ("crash table", {"WORKER_STREAMS": 1}, lambda crew: crashing.crashes(crew, times=20)),
+        "r05a": ("asleep before arming", {}, lambda crew: crashing.stopped(crew, times=50, at="claimed")),
         "r05b": ("asleep after arming", {"FIRST_EVENT_SECONDS": 1},
-                 lambda crew: plays.stopped(crew, times=50, at="armed")),
-        "r06": ("lost answers", {}, lambda crew: plays.lost_answers(crew, times=200)),
+                 lambda crew: crashing.stopped(crew, times=50, at="armed")),
+        "r06a": ("lost answers", {}, lambda crew: plays.lost_answers(crew, times=200)),
+        "r06b": ("asked again", {}, lambda crew: plays.proven_agent(crew, times=200)),
         "r10": ("agent down", {"BACKOFF_SECONDS": 2}, lambda crew: plays.no_stampede(crew, deliveries=100, down=600)),
         "r11": ("Retry-After", {}, lambda crew: plays.patient(crew, times=50)),
         "r12": ("redirects", {}, lambda crew: plays.redirected(crew, times=100)),
-        "r13": ("every behaviour", {}, lambda crew: plays.behaviours(crew, times=20)),
+        "r13": ("every behaviour", {}, lambda crew: behaviours.behaviours(crew, times=20, quick=2.0)),
         "r14": ("resent by hand", {}, lambda crew: plays.resent(crew, times=50)),
         "r15": ("moved house", {}, lambda crew: plays.moved_house(crew, times=20)),
         "r21": ("two reviewers", {}, lambda crew: races.two_reviewers(*people(crew, 2), times=1000)),
@@ -49,8 +52,9 @@ def bars() -> dict[str, Bar]:
         "r24a": ("decided or withdrawn", {}, lambda crew: races.decided_or_withdrawn(*people(crew, 1), times=300)),
         "r24b": ("recalled or taken", {}, lambda crew: races.recalled_or_taken(*people(crew, 1), times=300)),
         "r25": ("right removed", {}, lambda crew: races.right_removed(*people(crew, 0), times=300)),
-        "r27": ("partly expired", {}, lambda crew: plays.partly_expired(crew, times=200)),
-        "r28": ("read ten times", {}, lambda crew: rereading.read_at_once(crew, times=100)),
+        "r27": ("three at once", {}, lambda crew: together.partly_expired(crew, times=200)),
+        "r28a": ("pushed ten times", {}, lambda crew: together.pushed_at_once(crew, times=100)),
+        "r28b": ("read ten times", {}, lambda crew: rereading.read_at_once(crew, times=100)),
         "r29": ("any order", {"UNDO_SECONDS": 10}, lambda crew: lives.live(examples=2000, steps=60)),
         "w01": ("relay killed", {"LEASE_SECONDS": 2}, lambda crew: ways.relay_killed(crew, rounds=100)),
         "w02": ("connector killed", {"LEASE_SECONDS": 2}, lambda crew: ways.connector_killed(crew, rounds=100)),
