@@ -22,20 +22,23 @@ class Host:
     slug: str
     token: str
 
-    def asks(self, tool: str, args: Json | None = None, *, minutes: float | None = None, thread: str = "") -> Json:
-        """One proposed call; gives back its open task. `minutes`: to its deadline."""
+    def asks(
+        self, tool: str, args: Json | None = None, *, minutes: float | None = None, thread: str = "",
+        person: str = "alice",
+    ) -> Json:  # fmt: skip
+        """One proposed call; gives back its open task, as `person` sees it. `minutes`: to its deadline."""
         thread = thread or f"thread-{secrets.token_hex(6)}"
         limit = {} if minutes is None else {"expiresAt": (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()}
         question = interrupt(message="May I?", **limit)
         self.push(thread, call(tool, json.dumps(args or {})), question)
-        task: Json = self.desk.open_tasks(thread)[0]
+        task: Json = self.desk.open_tasks(thread, person)[0]
         return task
 
-    def question(self, message: str) -> Json:
+    def question(self, message: str, *, person: str = "alice") -> Json:
         thread = f"thread-{secrets.token_hex(6)}"
         told = {"reason": "input_required", "responseSchema": {"type": "string"}, "message": message}
         self.push(thread, b"", interrupt(call_id=None, **told))
-        task: Json = self.desk.open_tasks(thread)[0]
+        task: Json = self.desk.open_tasks(thread, person)[0]
         return task
 
     def push(self, thread: str, calls: bytes, *questions: Json) -> None:

@@ -26,7 +26,7 @@ def test_pages_have_no_fault(
     cases = [running_desk.wait_until(lambda t=t: running_desk.open_tasks(t), "a pause")[0]["case"] for t in threads]
     width, height, scheme = LOOKS[look]
     page = sign_in("alice", viewport={"width": width, "height": height}, color_scheme=scheme)
-    paths = ["queue/", "queue/?q=nothing", "audit/", "deliveries/", "agents/", "agents/ledgerline/"]
+    paths = ["queue/", "queue/?q=nothing", "audit/", "deliveries/", "agents/", "agents/ledgerline/", "accounts/me/"]
     found = {}
     for path in [*paths, *(f"cases/{case}/" for case in cases)]:
         page.goto(f"{running_desk.url}/{path}")
