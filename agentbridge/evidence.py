@@ -42,7 +42,7 @@ def _sealed(found: Found) -> Iterator[bytes]:
         for resume in rows.iterator(chunk_size=100):
             told = {
                 "case": resume.case.code, "n": resume.n, "entries": _base64(resume.entries),
-                "forwardedProps": _base64(resume.forwarded_props), "messages": _base64(resume.messages),
+                "props": _base64(resume.forwarded_props), "messages": _base64(resume.messages),
                 "signature": resume.signature, "erased": not resume.sealed,
             }  # fmt: skip
             yield json.dumps(told, sort_keys=True).encode() + b"\n"

@@ -281,7 +281,7 @@ class Check {
     for await (const line of this.zip.lines("sealed.jsonl")) {
       const told = this.sealed.get(`${line.case} ${line.n}`);
       this.sealed.delete(`${line.case} ${line.n}`);
-      const content = sha256(base64(line.entries), base64(line.forwardedProps), base64(line.messages)).toString("hex");
+      const content = sha256(base64(line.entries), base64(line.props), base64(line.messages)).toString("hex");
       const signature = line.signature && sha256(Buffer.from(line.signature)).toString("hex");
       if (line.erased) continue;
       if (!told) this.tampered(`Answers of ${line.case} are sealed, and no entry here tells of them.`);

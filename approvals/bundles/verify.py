@@ -184,7 +184,7 @@ class Check:
         for line in self.lines("sealed.jsonl"):
             place = (line["case"], line["n"])
             told = self.sealed.pop(place, None)
-            content = sha256(*map(base64.b64decode, (line["entries"], line["forwardedProps"], line["messages"]))).hex()
+            content = sha256(*map(base64.b64decode, (line["entries"], line["props"], line["messages"]))).hex()
             signature = line["signature"] and sha256(line["signature"].encode()).hex()
             if told is None and not line["erased"]:
                 self.tampered(f"Answers of {place[0]} are sealed, and no entry here tells of them.")
