@@ -21,11 +21,11 @@ from django.conf import settings
 from approvals import jsontext
 from approvals.jsontext import JSONTextError, Node
 
-NAMES = (
+NAMES: tuple[str, ...] = (
     "*password*", "*passwd*", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "secret_key",
     "private_key", "authorization", "credential", "credentials", "cookie", "set_cookie", "otp", "cvv", "cvc",
 )  # fmt: skip
-VALUES = (
+VALUES: tuple[str, ...] = (
     r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])?[A-Za-z0-9_-]{16,}",
     r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,})",
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}",
