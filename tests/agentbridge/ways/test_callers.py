@@ -8,12 +8,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
+from agentbridge import verifying
 from agentbridge.models import Agent, Resume, Run
+from approvals import verification
 from approvals.models import AuditEntry, Case, Decision, Queue, User
 from approvals.refusals import AlreadyDecided
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
@@ -252,3 +257,23 @@ def test_t98_a_reviewer_and_a_caller_at_once_make_one_decision(web: str, script:
         calling.join()
     said = {"person": [[YES]], "caller": [[NO]]}[Decision.objects.get().by_kind]
     assert agent.resumes == said and codes == [200 if said == [[NO]] else 409]
+
+
+def test_the_desk_shows_a_callers_decision_and_its_trail_holds(
+    web: str, script: Script, alice: User, client: Client
+) -> None:
+    with bridge():
+        caller(web, script(pausing(), finishing())).run(answers(YES))
+    client.force_login(alice)
+    page = client.get(f"/cases/{Case.objects.get().code}/")
+    assert page.status_code == 200 and ">caller<" in page.content.decode()
+    assert verification.verify(checks=[verifying.checks]).findings == []
+
+
+def test_it_is_off_until_somebody_sets_it_and_stays_on_the_trail() -> None:
+    command = ["add_agent", "chat", "http://127.0.0.1:9/"]
+    for more, expected in (([], False), (["--caller-decides"], True), ([], True), (["--no-caller-decides"], False)):
+        call_command(*command, *more, stdout=StringIO())
+        assert Agent.objects.get().caller_decides is expected
+    told = [json.loads(each.data).get("callerDecides") for each in AuditEntry.objects.filter(verb="agent.changed")]
+    assert told == [True, None, False]
