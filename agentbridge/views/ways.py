@@ -57,7 +57,7 @@ def guarded(kind: tokens.Kind) -> Callable[[View], View]:
 
 async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> Agent:
     sent = request.headers.get("Authorization", "")
-    agent: Agent | None = await relaying.here().db(tokens.agent_of, slug, sent, kind)
+    agent: Agent | None = await relaying.here().threads.door(tokens.agent_of, slug, sent, kind)
     if agent is not None:
         return agent
     wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic())
