@@ -20,9 +20,9 @@ from agentbridge.guard.agent import Agent, Answer, Broken, Headers, Unreached
 from agentbridge.guard.asking import Ask
 from agentbridge.guard.journal import Conclusion, Journal
 from agentbridge.guard.live import Live, Replay
+from agentbridge.guard.reading import Listener
 from agentbridge.guard.refusals import Busy
 from agentbridge.guard.trust import Trust
-from agentbridge.wire.reading import Reader
 
 log = logging.getLogger("guard")
 
@@ -119,7 +119,7 @@ class Guard:
     async def _carry(self, lane: Lane, live: Live, headers: Headers, query: bytes) -> None:
         """From the connection to the conclusion. Always ends the live run, whatever happens."""
         ask = live.ask
-        read = reading.reader(thread_id=ask.thread_id, run_id=ask.run_id, limit=self.bounds.stream)
+        read = reading.Listener(thread_id=ask.thread_id, run_id=ask.run_id, limit=self.bounds.stream)
         end: Conclusion | None = None
         try:
             end = await self._exchange(live, read, headers, query)
@@ -136,7 +136,7 @@ class Guard:
             self._leave(ask.key, lane)
             await self.left(live)
 
-    async def _exchange(self, live: Live, read: Reader, headers: Headers, query: bytes) -> Conclusion:
+    async def _exchange(self, live: Live, read: Listener, headers: Headers, query: bytes) -> Conclusion:
         """Raises Unreached and Broken before the head of the answer; afterwards a break is part of what came."""
 
         async def arm() -> None:
@@ -153,7 +153,7 @@ class Guard:
             read.close(cut=cut)
             return reading.conclude(read, status=answer.status, retry_after=bool(answer.header(b"retry-after")))
 
-    async def _listen(self, live: Live, read: Reader, answer: Answer) -> None:
+    async def _listen(self, live: Live, read: Listener, answer: Answer) -> None:
         size = 0
         async with aclosing(answer.body) as body:
             while (part := await self._next(body, read)) is not None:
@@ -161,10 +161,10 @@ class Guard:
                 await live.store(part, synced=any(word in part for word in ENDS))
                 if answer.is_stream:
                     read.feed(part)
-                if read.stopped is not None or size > self.bounds.stream:
+                if read.full or size > self.bounds.stream:
                     raise Broken("The answer is longer than this guard reads.")
 
-    async def _next(self, body: Any, read: Reader) -> bytes | None:
+    async def _next(self, body: Any, read: Listener) -> bytes | None:
         """The next part; None at the end, which is also a silence after the end of the run."""
         coming: Awaitable[bytes | None] = anext(body, None)
         if not read.ended:
@@ -174,7 +174,7 @@ class Guard:
         except TimeoutError:
             return None
 
-    async def _conclude(self, live: Live, read: Reader, end: Conclusion | None) -> None:
+    async def _conclude(self, live: Live, read: Listener, end: Conclusion | None) -> None:
         if live.run is None:
             return  # nothing was sent, and nothing is on record
         if end is None:
@@ -205,7 +205,7 @@ def recover(journal: Journal, *, limit: int) -> int:
     """After a crash: conclude the runs that were cut off by it from what is on record of them. How many."""
     cut = journal.unfinished()
     for run in cut:
-        read = reading.reader(thread_id=run.thread_id, run_id=run.run_id, limit=limit)
+        read = reading.Listener(thread_id=run.thread_id, run_id=run.run_id, limit=limit)
         told = 0
         while parts := journal.parts(run.pk, told):
             told += len(parts)

@@ -15,4 +15,4 @@ def problem(schema: str, payload: str) -> str | None:
         found = (schema_check.failures if cheap else schema_worker.failures)(schema, payload, LIMITS)
     except schema_check.UnusableSchema:
         return None
-    return f"{found[0].keyword} at “{found[0].pointer or '/'}”" if found else None
+    return f"{found[0].keyword} at {found[0].pointer or 'its root'}" if found else None

@@ -83,6 +83,14 @@ class GuardProcess:
             assert self.process.poll() is None and time.monotonic() < end, "the guard did not start"
             time.sleep(0.02)
 
+    def wait_for_size(self, size: int) -> None:
+        """Until the state file has grown to hold so many bytes."""
+        end = time.monotonic() + 60
+        files = (self.state, self.state.with_name(self.state.name + "-wal"))
+        while sum(file.stat().st_size for file in files if file.exists()) < size:
+            assert time.monotonic() < end, "the stream does not reach the record"
+            time.sleep(0.05)
+
     def answers(self) -> bool:
         try:
             return httpx.get(f"http://127.0.0.1:{self.port}/healthz", trust_env=False).status_code == 200

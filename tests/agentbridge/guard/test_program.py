@@ -16,7 +16,7 @@ import pytest
 from agentbridge.guard import __main__ as program
 from tests.agentbridge.guard.conftest import answer, asked
 from tests.agentbridge.guard.programs import ROOT, Bank, GuardProcess
-from tests.scripted_agent import RESET, Answer, ScriptedAgent, pausing, started
+from tests.scripted_agent import RESET, Answer, ScriptedAgent, finished, frame, pausing, started
 
 AGENT = ("--agent", "http://127.0.0.1:9/agent")
 
@@ -91,3 +91,23 @@ def test_it_runs_without_django(tmp_path: Path) -> None:
         [sys.executable, "-c", f"import json; {code}"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert not [name for name in json.loads(told.stdout) if name.partition(".")[0] in ("django", "channels")]
+
+
+def test_a_slow_listener_costs_no_memory(tmp_path: Path) -> None:
+    """Forty megabytes for somebody who does not read: they wait in the file, not in the process."""
+    part = b": " + b"x" * 65_000 + b"\n\n" + frame(type="CUSTOM", name="n", value="y" * 65_000)
+    with ScriptedAgent([Answer([started(), *[part] * 300, finished()])]) as agent:
+        guard = GuardProcess(agent.url, tmp_path / "state")
+        guard.start()
+        before = resident(guard)
+        with httpx.Client(trust_env=False) as client, client.stream("POST", guard.url, json=asked("r-1")) as slow:
+            guard.wait_for_size(300 * len(part))
+            assert resident(guard) - before < 20 * 2**20
+            assert b"RUN_FINISHED" in b"".join(slow.iter_raw())[-500:]
+        guard.kill()
+
+
+def resident(guard: GuardProcess) -> int:
+    assert guard.process is not None
+    pages = int(Path(f"/proc/{guard.process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
