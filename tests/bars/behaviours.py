@@ -69,7 +69,8 @@ def as_the_table_says(agents: dict[str, Agent], times: int) -> None:
     expected = {**EXPECTED, **dict.fromkeys(ODD_PAUSES, "finished")}
     wrong = {fault: dict(ends[agent.slug]) for fault, agent in agents.items()
              if fault in expected and ends[agent.slug] != Counter({expected[fault]: times})}  # fmt: skip
-    assert not wrong, wrong
+    notes = Resume.objects.filter(agent__slug__in=[agents[fault].slug for fault in wrong])
+    assert not wrong, (wrong, list(notes.values_list("agent__slug", "state", "note", "attempts__error")))
     assert ends["good"] == Counter(finished=4 * times)
     assert not Agent.objects.get(slug="http-410").enabled
 

@@ -50,7 +50,7 @@ def test_r12_a_redirect_is_never_followed(crew_of: MakeCrew) -> None:
 
 
 def test_r13_every_behaviour_ends_as_the_table_says(crew_of: MakeCrew) -> None:
-    behaviours.behaviours(crew_of(), times=2)
+    behaviours.behaviours(crew_of(IDLE_SECONDS=8, RUN_SECONDS=20), times=2)
 
 
 def test_r14_a_resend_carries_the_first_bytes_and_never_meets_another_question(crew_of: MakeCrew) -> None:
