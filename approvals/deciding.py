@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals import anchors, answering, audit, chain, clock, exhibits, jsontext, locking, permissions
+from approvals import anchors, answering, attempts, audit, chain, clock, exhibits, jsontext, locking, permissions
 from approvals.answering import Answer, Given
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, User
@@ -37,6 +37,7 @@ SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one 
 NAMELESS: dict[str, str] = {Decision.ByKind.CALLER: "The caller", Decision.ByKind.POLICY: "A rule"}
 
 
+@attempts.told("decide")
 @transaction.atomic
 def decide(
     task: Task,
@@ -89,6 +90,7 @@ def decide(
     return decision
 
 
+@attempts.told("take back")
 @transaction.atomic
 def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> list[Decision]:
     """Take back one's own decisions of a case (or on one task), until the case is taken.
