@@ -76,6 +76,18 @@ def marks(text: str, *, indented: bool = False) -> list[Mark]:
     return sorted(found, key=lambda mark: mark.start)
 
 
+def spelled(text: str) -> str:
+    """The same where no mark can be drawn, as in the options of a menu: codes in brackets, runs of space counted."""
+    out: list[str] = []
+    here = 0
+    for mark in marks(text):
+        codes = "".join(f"[{code}]" for code in mark.codes)
+        said = f" [{len(mark.text)} × U+0020] " if mark.kind == "run" else codes
+        out += [text[here : mark.start], mark.text if mark.kind == "alike" else "", said]
+        here = mark.end
+    return "".join([*out, text[here:]])
+
+
 def has_hidden(text: str) -> bool:
     """Whether a character is invisible or a letter poses as another; white space alone does not count."""
     return any(mark.kind in ("hidden", "alike") for mark in marks(text, indented=True))

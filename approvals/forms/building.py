@@ -10,7 +10,7 @@ from typing import Any
 import regex
 from django.utils.translation import gettext as _
 
-from approvals import jsontext, schemas
+from approvals import glyphs, jsontext, schemas
 from approvals.forms import controls, items, kinds, members
 from approvals.forms.fields import Field, Option
 from approvals.forms.kinds import Plan, Schema
@@ -198,7 +198,7 @@ class Builder:
         field.proposed = made.proposed
         field.branch_name = self.posted.names.about("branch", spot.pointer)
         field.branches = [
-            Option(str(number), title, chosen=number == at, foreign=True)
+            Option(str(number), glyphs.spelled(title), chosen=number == at, foreign=True)
             for number, (title, _s) in enumerate(plan.branches)
         ]
         field.is_new = field.is_new or at != own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from approvals import jsontext, schemas
+from approvals import glyphs, jsontext, schemas
 from approvals.forms import texts
 from approvals.forms.fields import Field, Option
 from approvals.forms.posted import Posted
@@ -101,9 +101,9 @@ def _choice(made: Field, posted: Posted) -> None:
     _show(made, posted, "" if made.source is None else _chosen(made, made.source))
     options = [Option("", _("choose one") if made.source is None else _("left out"))] if _may_be_absent(made) else []
     if made.rendered == NOT_A_CHOICE:
-        options.append(Option(NOT_A_CHOICE, texts.printable(made.source or ""), foreign=True))
+        options.append(Option(NOT_A_CHOICE, glyphs.spelled(texts.printable(made.source or "")), foreign=True))
     for at, (value, title) in enumerate(made.choices):
-        options.append(Option(f"#{at}", title or texts.label(value), foreign=True))
+        options.append(Option(f"#{at}", glyphs.spelled(title or texts.label(value)), foreign=True))
     options += [Option(texts.NULL_VALUE, "null")] if made.nullable else []
     made.options = [Option(one.value, one.label, one.value == made.shown, one.foreign) for one in options]
 

@@ -10,6 +10,7 @@ import pytest
 
 from approvals import glyphs
 from approvals.templatetags import review
+from tests.approvals.formpage import Filled
 from tests.pages import Page
 from tests.people import only_task, shown
 
@@ -57,6 +58,13 @@ def test_ordinary_writing_in_one_script_is_never_marked(script: str) -> None:
     samples = [f"{one} {two}, {one}. 20418 (12.50)" for one, two in product(WORDS[script].split(), repeat=2)]
     assert len(samples) == 100
     assert [text for text in samples if glyphs.has_hidden(text)] == []
+
+
+def test_a_menu_spells_what_it_cannot_draw() -> None:
+    choice = [{"const": 1, "title": "a\u202eb"}, {"const": 2, "title": "p\u0430y"}]
+    page = Filled({"properties": {"e": {"oneOf": choice}}}).page
+    assert "\u202e" not in page.source
+    assert "a[U+202E]b" in page.source and "p\u0430[U+0430]y" in page.source
 
 
 def test_a_megabyte_of_words_is_a_small_page_with_a_way_to_the_rest(alice, open_case, client):
