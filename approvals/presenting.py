@@ -192,6 +192,10 @@ def arguments(panel: Panel) -> list[Argument]:
 def notices(file: CaseFile) -> list[Notice]:
     """The most final one first. Blocked may stand beside expired: both are true."""
     found = []
+    if any(panel.exhibit.erased for panel in file.panels):
+        said = _("The content of this case was erased.")
+        means = _("Who decided it, when and how stays on record, and so does who had it erased and why.")
+        found.append(Notice(slug="erased", icon="trash", tone="flags-plain", said=said, means=means))
     if file.state == State.WITHDRAWN:
         said = _("Nobody asks this any more: %s.") % file.case.get_ended_because_display()
         means = _("Nothing is sent for any of its tasks. What was decided stays on record.")

@@ -56,7 +56,7 @@ def listed(request: PersonRequest, found: list[AuditEntry]) -> dict[str, Any]:
     }
 
 
-def around(request: PersonRequest, asked: Question, **posted: Any) -> dict[str, Any]:
+def around(request: PersonRequest, asked: Question) -> dict[str, Any]:
     """What stands around the list: the form, counts and their chart, saved questions, the sample to draw."""
     counts = counting.Counts("day", []) if asked.problems else counting.counted(asked.decisions(request.user))
     return {
@@ -69,11 +69,11 @@ def around(request: PersonRequest, asked: Question, **posted: Any) -> dict[str, 
         "counts": counts,
         "chart": charting.drawn(counts),
         "rows_of_counts": table(counts),
+        "reads_all": permissions.sees_all(request.user),
         "saved": questions.offered(request.user),
         "may_draw": sampling.may_draw(request.user) is None,
         "each": Sample.Each.choices,
         "samples": Sample.objects.select_related("by").order_by("-pk")[:5],
-        "draw": posted,
     }  # fmt: skip
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, timedelta
+from datetime import date, timedelta
+from typing import Any
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
-from django.db.models.functions import TruncDay
+from django.db.models import BooleanField, CharField, Count, ExpressionWrapper, Func, Q, QuerySet
 
 from approvals.models import Decision
 from approvals.models.cases import Verdict
@@ -47,11 +47,25 @@ class Counts:
         return [(kind, number) for kind, number in sums if number]
 
 
+class UTCDay(Func):
+    """The day of a moment as text. SQLite keeps moments as text in UTC; Django would call Python for every row."""
+
+    output_field = CharField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        return super().as_sql(compiler, connection, template="substr(%(expressions)s, 1, 10)", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = "to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+        return super().as_sql(compiler, connection, template=template, **more)
+
+
 def counted(found: QuerySet[Decision]) -> Counts:
     """By day, gathered into weeks or months where days would be too many to look at."""
     edited = ExpressionWrapper(Q(edits__isnull=False), output_field=BooleanField())
-    days = found.annotate(day=TruncDay("at", tzinfo=UTC), edited=edited).values_list("day", "verdict", "edited")
-    rows = [(at.date(), EDITED if edited else verdict, n) for at, verdict, edited, n in days.annotate(n=Count("pk"))]
+    days = found.annotate(day=UTCDay("at"), edited=edited).values_list("day", "verdict", "edited")
+    told = days.annotate(n=Count("pk")).order_by()
+    rows = [(date.fromisoformat(day), EDITED if edited else verdict, n) for day, verdict, edited, n in told]
     if not rows:
         return Counts("day", [])
     first, last = min(day for day, *_rest in rows), max(day for day, *_rest in rows)
