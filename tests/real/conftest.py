@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -46,9 +48,22 @@ def real_agents() -> Iterator[dict[str, RealAgent]]:
         if os.environ.get("REQUIRE_AGENTS"):
             pytest.fail("the real agents are not installed: run tests/real/agents/setup.sh")
         pytest.skip("the real agents are not installed: run tests/real/agents/setup.sh")
-    subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=180)
-    yield {name: RealAgent(name) for name in PORTS}
-    subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=60)
+    with used_by_us(ENVIRONMENTS / "run"):
+        yield {name: RealAgent(name) for name in PORTS}
+
+
+@contextlib.contextmanager
+def used_by_us(folder: Path) -> Iterator[None]:
+    """The servers are shared by the processes of a parallel run: the first starts them, the last one stops them."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "users.lock").open("w") as users:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=180)
+        fcntl.flock(users, fcntl.LOCK_SH)
+        yield
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
