@@ -14,7 +14,6 @@ from typing import Any
 from approvals import answersheet, permissions, waiting
 from approvals.models import Case, Queue, Task, User
 from approvals.models.cases import State
-from approvals.models.people import Role
 from approvals.panels import Closed, Earlier, Panel, Reader
 
 __all__ = ["CaseFile", "Closed", "Earlier", "Panel", "next_in_queue", "read", "with_sheets"]
@@ -108,11 +107,8 @@ def with_sheets(
 
 
 def next_in_queue(user: User, *, beside: Case, now: datetime) -> Task | None:
-    """What waits for this person elsewhere, soonest first."""
-    if permissions.role_of(user) != Role.REVIEWER:
-        return None
-    waiting = permissions.visible_tasks(user).open(now).exclude(case=beside).select_related("case")
-    return waiting.soonest_first().first()
+    """What waits for this person elsewhere, in the order of the queue; what they set aside does not."""
+    return waiting.following(user, beside=beside, now=now)
 
 
 def _fields(one: Any) -> dict[str, Any]:

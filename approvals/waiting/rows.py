@@ -31,6 +31,7 @@ class Row:
     may_take_over: bool
     may_set_aside: bool
     in_list: bool  # can be chosen for a list
+    is_aside: bool  # set aside, and its time has not come
     is_back: bool  # was set aside until now
     is_gone: bool  # not open any more, kept in its place
     decision: Decision | None = None
@@ -65,6 +66,7 @@ def row(user: User, task: Task, *, now: datetime, decision: Decision | None = No
         may_take_over=reviews and held and not stale,
         may_set_aside=reviews,
         in_list=reviews and bool(task.tool) and batch.why_not(task) is None,
+        is_aside=is_open and until is not None and until > now,
         is_back=is_open and until is not None and until <= now,
         is_gone=kept and not is_open,
         decision=decision,

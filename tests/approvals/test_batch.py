@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import batch, people
+from approvals import batch, people, verification
 from approvals.models import AuditEntry, Decision
 from approvals.refusals import Invalid
 from tests.people import asked, decide, in_seconds, new_task, only_task, question_kit, shown
@@ -37,6 +37,11 @@ def test_each_is_a_decision_and_an_entry_with_the_lists_id(alice, alike):
     assert Decision.objects.filter(verdict="approved", comment="same as yesterday", by=alice).count() == 3
     entries = AuditEntry.objects.filter(verb="task.decided")
     assert entries.count() == 3 and all(NAME in entry.data for entry in entries)
+
+
+def test_the_trail_of_a_list_stands_the_check(alice, alike):
+    decided(alike, alice)
+    assert verification.verify().findings == []
 
 
 def test_one_refused_does_not_stop_the_others(alice, bob, alike, open_case):

@@ -62,6 +62,7 @@ def test_claiming_or_picking_it_up_ends_it(client, alice, open_case, set_aside):
         set_aside(task)
     claiming.claim(claimed, by=alice, now=timezone.now())
     client.force_login(alice)
+    assert f"/tasks/{picked.code}/pick-up/" in client.get("/queue/?aside=1").content.decode()
     client.post(f"/tasks/{picked.code}/pick-up/")
     assert listed(client, alice) == [claimed.code, picked.code]
     with pytest.raises(WrongState):

@@ -180,3 +180,25 @@ def test_the_queue_speaks_korean(running_desk: Desk, sign_in: SignIn, payer: Hos
     page.goto(f"{running_desk.url}/queue/?group=tool")
     assert page.locator("html").get_attribute("lang") == "ko"
     expect(page.locator("#queue-list")).to_contain_text("korean")
+
+
+NOTICES = """
+  window.notices = [];
+  window.Notification = class { constructor(app, said) { notices.push(said.body); } addEventListener() {} };
+  Notification.permission = "granted"; Notification.requestPermission = async () => "granted";
+  Object.defineProperty(document, "hidden", { get: () => true });
+"""
+
+
+def test_much_at_once_is_one_notification(running_desk: Desk, sign_in: SignIn, payer: Host) -> None:
+    page = sign_in("alice", viewport={"width": 1280, "height": 800})
+    page.add_init_script(NOTICES)
+    open_queue(page, running_desk, "?tool=flood")
+    page.click("#queue-news button")
+    expect(page.locator("#queue-news button")).to_have_text("New tasks are told")
+    for number in range(6):
+        payer.asks("flood", {"amount": str(number)})
+    expect(page.locator("#queue-list .row")).to_have_count(6, timeout=3_000)
+    page.wait_for_function("notices.length > 0", timeout=3_000)
+    page.wait_for_timeout(1_500)
+    assert page.evaluate("notices.length") == 1
