@@ -18,7 +18,7 @@ from agentbridge.api import refusals
 from agentbridge.models import Agent, Run
 from agentbridge.net import client
 from agentbridge.runs.starting import ThreadOpen
-from agentbridge.ways import callers, following, pull, replaying, tokens
+from agentbridge.ways import callers, carrying, following, pull, replaying, tokens
 from agentbridge.ways import push as pushing
 from agentbridge.ways import relay as relaying
 from agentbridge.wire.protocol import ProtocolError
@@ -57,7 +57,7 @@ def guarded(kind: tokens.Kind) -> Callable[[View], View]:
 
 async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> Agent:
     sent = request.headers.get("Authorization", "")
-    agent: Agent | None = await relaying.here().threads.door(tokens.agent_of, slug, sent, kind)
+    agent: Agent | None = await carrying.here().threads.door(tokens.agent_of, slug, sent, kind)
     if agent is not None:
         return agent
     wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic())
@@ -71,11 +71,11 @@ async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> A
 async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
     body = request.read()
-    if agent.caller_decides and (case := await relaying.here().db(_answered, agent, body)) is not None:
+    if agent.caller_decides and (case := await carrying.here().db(_answered, agent, body)) is not None:
         return await replayed(case)
     try:
-        relayed = await relaying.here().open(agent, body)
-    except relaying.Full:
+        relayed = await carrying.here().open(agent, body)
+    except carrying.Full:
         text = _("This desk carries as many streams as it may.")
         raise ApiProblem(503, "busy", text, retry_after=BUSY_SECONDS) from None
     except relaying.Unanswered as reason:
@@ -96,7 +96,7 @@ def _answered(agent: Agent, body: bytes) -> Case | None:
 
 async def replayed(case: Case) -> HttpResponseBase:
     """The recorded run that carries the caller's answers."""
-    db, replay = relaying.here().db, replaying.Replay(case)
+    db, replay = carrying.here().db, replaying.Replay(case)
     try:
         first = await replaying.begun(replay, db)
     except replaying.Undelivered as reason:
@@ -115,7 +115,7 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
     """
     asked: dict[str, Any] = {"after": request.headers.get("Last-Event-ID") or request.GET.get("after", "")}
     asked |= {"run_id": request.GET.get("run"), "runs": request.GET.get("runs")}
-    db = relaying.here().db
+    db = carrying.here().db
     try:
         follower = await db(following.begin, agent, thread_id, **asked)
     except following.NoPosition as reason:
@@ -129,7 +129,7 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
 @guarded("host")
 async def push(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     """One whole run from the agent's host: a JSON document, or the event stream as it was."""
-    run: Run = await relaying.here().db(_push, agent, request.content_type or "", request.read())
+    run: Run = await carrying.here().db(_push, agent, request.content_type or "", request.read())
     page = links.absolute(links.run_page(run))
     return JsonResponse({"threadId": run.thread.thread_id, "runId": run.run_id, "run": page})
 
@@ -147,7 +147,7 @@ async def resumes(request: HttpRequest, agent: Agent) -> HttpResponseBase:
         wait = max(0.0, float(request.GET.get("wait", "0")))
     except ValueError:
         raise problems.bad_query(_("“wait” is a number of seconds.")) from None
-    found = await pull.owed(agent, wait=wait, db=relaying.here().db)
+    found = await pull.owed(agent, wait=wait, db=carrying.here().db)
     return HttpResponse(b'{"resumes":[' + b",".join(found) + b"]}", content_type="application/json")
 
 

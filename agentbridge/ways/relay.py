@@ -8,15 +8,10 @@ caller sees them: whoever saw a pause finds its case here.
 from __future__ import annotations
 
 import asyncio
-import os
-import platform
-import secrets
 from collections import deque
 from collections.abc import AsyncIterator
 from time import monotonic
-from weakref import WeakKeyDictionary
 
-import structlog
 from django.conf import settings
 from django.utils.translation import gettext as _
 
@@ -37,21 +32,13 @@ from agentbridge.work.delivering import (
     unsent,
     wrong_type,
 )
-from agentbridge.work.worker import let_go, renew
 from approvals import clock
 from approvals.refusals import Refused
-
-log = structlog.get_logger(__name__)
 
 ENDS = (b"RUN_FINISHED", b"RUN_ERROR")
 SEAM = max(map(len, ENDS)) - 1
 BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
-LOOK_SECONDS = 0.5
 TOO_LONG = "We stopped reading: the run took longer than {seconds:g} seconds."
-
-
-class Full(Exception):
-    """This process carries as many streams as it may."""
 
 
 class Unanswered(Exception):
@@ -60,6 +47,15 @@ class Unanswered(Exception):
     def __init__(self, sentence: str, *, late: bool = False) -> None:
         super().__init__(sentence)
         self.late = late
+
+
+class Threads:
+    """Where database work is done: requests do not wait for recording, nor leases for either."""
+
+    def __init__(self) -> None:
+        self.door = DatabaseThreads(4)
+        self.pulse = DatabaseThreads(1)
+        self.keeper = Keeper()
 
 
 class Relayed:
@@ -186,63 +182,6 @@ class Relayed:
             self._attended = False
 
 
-class Threads:
-    """Where database work is done: requests do not wait for recording, nor leases for either."""
-
-    def __init__(self) -> None:
-        self.door = DatabaseThreads(4)
-        self.pulse = DatabaseThreads(1)
-        self.keeper = Keeper()
-
-
-class Relays:
-    """All streams that this process carries, and the lease that keeps them its own."""
-
-    def __init__(self) -> None:
-        self.owner = f"relay-{platform.node()[:24]}-{os.getpid()}-{secrets.token_hex(4)}"
-        self.db = DatabaseThreads()  # for the other ways in
-        self.threads = Threads()
-        self._carried: dict[asyncio.Task[None], Relayed] = {}
-        self._heart: asyncio.Task[None] | None = None
-
-    async def open(self, agent: Agent, body: bytes) -> Relayed:
-        """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
-        if len(self._carried) >= settings.WORKER_STREAMS:
-            raise Full
-        await self.threads.door(admission.check, agent, body)
-        relayed = Relayed(agent, body, self.owner, self.threads)
-        task = asyncio.create_task(self._carry(relayed))
-        self._carried[task] = relayed
-        task.add_done_callback(self._carried.pop)
-        if self._heart is None or self._heart.done():
-            self._heart = asyncio.create_task(self._beat())
-        await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
-        return relayed
-
-    async def _carry(self, relayed: Relayed) -> None:
-        try:
-            await relayed.run()
-        except Exception:
-            log.exception("relay.failed", run=relayed.ticket and relayed.ticket.run_pk)
-        finally:
-            if relayed.ticket is not None:
-                await asyncio.shield(self.threads.door(let_go, relayed.ticket))
-
-    async def _beat(self) -> None:
-        renewed = monotonic()
-        while self._carried:
-            await asyncio.sleep(LOOK_SECONDS)
-            for relayed in list(self._carried.values()):
-                await relayed.look()
-            if monotonic() - renewed < settings.LEASE_SECONDS / 3:
-                continue
-            renewed = monotonic()
-            try:
-                await self.threads.pulse(renew, self.owner)
-            except Exception:
-                log.exception("relay.renewal_failed", owner=self.owner)
-
-
 def _armed(agent: Agent, body: bytes, owner: str) -> tuple[Ticket, float]:
     """The ticket, and how long it took: others may have drawn conclusions from a long one."""
     began = monotonic()
@@ -252,11 +191,3 @@ def _armed(agent: Agent, body: bytes, owner: str) -> tuple[Ticket, float]:
 
 def _admit_unsent(agent: Agent, body: bytes, sentence: str) -> None:
     admission.admit_unsent(agent, body, sentence, now=clock.now())
-
-
-_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Relays] = WeakKeyDictionary()
-
-
-def here() -> Relays:
-    """The relays of the running event loop."""
-    return _by_loop.setdefault(asyncio.get_running_loop(), Relays())

@@ -1,0 +1,95 @@
+"""All streams that one process relays, and the leases that keep them its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import secrets
+from time import monotonic
+from weakref import WeakKeyDictionary
+
+import structlog
+from django.conf import settings
+
+from agentbridge.models import Agent
+from agentbridge.ways import admission
+from agentbridge.ways.relay import Relayed, Threads
+from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.worker import let_go, renew
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS = 0.5
+
+
+class Full(Exception):
+    """This process carries as many streams as it may."""
+
+
+class Relays:
+    """All streams that this process carries, and the lease that keeps them its own."""
+
+    def __init__(self) -> None:
+        self.owner = f"relay-{platform.node()[:24]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.db = DatabaseThreads()  # for the other ways in
+        self.threads = Threads()
+        self._carried: dict[asyncio.Task[None], Relayed] = {}
+        self._tending: dict[str, asyncio.Task[None]] = {}
+
+    async def open(self, agent: Agent, body: bytes) -> Relayed:
+        """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
+        if len(self._carried) >= settings.WORKER_STREAMS:
+            raise Full
+        await self.threads.door(admission.check, agent, body)
+        relayed = Relayed(agent, body, self.owner, self.threads)
+        task = asyncio.create_task(self._carry(relayed))
+        self._carried[task] = relayed
+        task.add_done_callback(self._carried.pop)
+        for tend in (self._keep_leases, self._watch):
+            if tend.__name__ not in self._tending or self._tending[tend.__name__].done():
+                self._tending[tend.__name__] = asyncio.create_task(tend())
+        await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
+        return relayed
+
+    async def _carry(self, relayed: Relayed) -> None:
+        try:
+            await relayed.run()
+        except Exception:
+            log.exception("relay.failed", run=relayed.ticket and relayed.ticket.run_pk)
+        finally:
+            if relayed.ticket is not None:
+                await asyncio.shield(self.threads.door(let_go, relayed.ticket))
+
+    async def _watch(self) -> None:
+        while self._carried:
+            await asyncio.sleep(LOOK_SECONDS)
+            for relayed in list(self._carried.values()):
+                try:
+                    await relayed.look()
+                except Exception:
+                    log.exception("relay.look_failed", owner=self.owner)
+
+    async def _keep_leases(self) -> None:
+        renewed = monotonic()
+        while self._carried:
+            await asyncio.sleep(LOOK_SECONDS)
+            if monotonic() - renewed < settings.LEASE_SECONDS / 3:
+                continue
+            renewed = monotonic()
+            try:
+                await self.threads.pulse(renew, self.owner)
+            except Exception:
+                log.exception("relay.renewal_failed", owner=self.owner)
+
+
+_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Relays] = WeakKeyDictionary()
+
+
+def here() -> Relays:
+    """The relays of the running event loop."""
+    loop = asyncio.get_running_loop()
+    found = _by_loop.get(loop)
+    if found is None:
+        found = _by_loop[loop] = Relays()
+    return found
