@@ -35,7 +35,8 @@ from agentbridge.work.delivering import (
 from approvals import clock
 from approvals.refusals import Refused
 
-ENDS = (b"RUN_FINISHED", b"RUN_ERROR")
+# An end's name, or a letter written as an escape: JSON may spell the name so, and nobody else has a reason to.
+ENDS = (b"RUN_FINISHED", b"RUN_ERROR", b"\\u004", b"\\u005", b"\\u006", b"\\u007")
 SEAM = max(map(len, ENDS)) - 1
 BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 TOO_LONG = "We stopped reading: the run took longer than {seconds:g} seconds."

@@ -214,6 +214,13 @@ def test_an_end_in_two_pieces_waits_for_its_case_too(web: str, script: Script, c
     assert seen == recorded()
 
 
+def test_an_end_that_is_spelled_otherwise_waits_for_its_case_too(web: str, script: Script) -> None:
+    end = finished(interrupt()).replace(b"RUN_FINISHED", b"RUN\\u005fFINISHED")
+    caller = outside(web, script(Answer([started(), call(), end, 0.3])))
+    with httpx.stream("POST", caller.address(), json=asked(), headers=caller.headers("caller")) as answer:
+        assert any(b"FINISHED" in part and Case.objects.exists() for part in answer.iter_raw())
+
+
 def test_the_trail_tells_what_a_caller_asked(web: str, script: Script) -> None:
     outside(web, script(finishing())).run()
     told = list(AuditEntry.objects.filter(verb__startswith="run.").order_by("seq").values_list("verb", flat=True))
