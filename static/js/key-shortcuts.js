@@ -48,7 +48,9 @@ class KeyShortcuts extends HTMLElement {
 
   lead(element) {
     element.closest("details:not([open])")?.setAttribute("open", "");
-    const target = element.matches("form, section, div") ? element.querySelector(FIELDS) : element;
+    const holds = element.matches("form, section, div");
+    // The value before what can be said about it.
+    const target = holds ? (element.querySelector("[data-pointer]") ?? element.querySelector(FIELDS)) : element;
     target?.focus();
   }
 
