@@ -8,7 +8,7 @@ import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -83,7 +83,7 @@ def write(path: Path, bundle: Bundle) -> int:
     return found.entries
 
 
-def pieces(bundle: Bundle, found: Found | None = None) -> Iterator[bytes]:
+def pieces(bundle: Bundle, found: Found | None = None) -> Generator[bytes, None, None]:
     """The zip's bytes, as they come to be."""
     found, sink = found or Found(), _Sink()
     digests: dict[str, str] = {}
