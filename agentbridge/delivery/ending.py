@@ -61,7 +61,8 @@ def judged(resume: Resume, view: RunView, *, paused: bool, head: Head, replay: s
     )  # fmt: skip
     if paused and verdict.letter == "E":
         return classify.Verdict(DeliveryState.INTERRUPTED_AGAIN, "F", classify.SENTENCES["F"])
-    if verdict.state == DeliveryState.OUTCOME_UNKNOWN and replay in classify.REPLAYABLE:
+    says_so = view.status == "failed"  # the agent, or its guard, said itself that nobody knows: it will say so again
+    if verdict.state == DeliveryState.OUTCOME_UNKNOWN and replay in classify.REPLAYABLE and not says_so:
         return verdict._replace(state=DeliveryState.READY)
     return verdict
 

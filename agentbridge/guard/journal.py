@@ -197,10 +197,17 @@ class Journal:
         return [Unfinished(pk, text(id_), text(run_id), bool(answers)) for pk, id_, run_id, answers in rows.fetchall()]
 
     def prune(self, *, now: datetime, keep: timedelta) -> None:
-        """Forget the recordings of answers that are older: from then on they are refused, and still never sent."""
+        """Forget the recordings of answers that are older: from then on they are refused, and still never sent.
+
+        Of ordinary runs, and of questions that are answered, nothing is kept.
+        """
+        asking = "SELECT asking FROM threads WHERE asking IS NOT NULL"
         old = "SELECT pk FROM runs WHERE began < ? AND state IN ('taken', 'failed', 'refused', 'ordinary')"
+        before = ((now - keep).timestamp(),)
         with self._deed() as db:
-            db.execute(f"DELETE FROM parts WHERE run IN ({old})", ((now - keep).timestamp(),))  # noqa: S608 no input
+            db.execute(f"DELETE FROM parts WHERE run IN ({old})", before)  # noqa: S608 no input
+            db.execute(f"DELETE FROM runs WHERE pk IN ({old}) AND state = 'ordinary' AND pk NOT IN ({asking})", before)  # noqa: S608
+            db.execute(f"DELETE FROM questions WHERE run NOT IN ({asking})")  # noqa: S608
 
     def doubts(self) -> list[str]:
         """Threads that wait for their owner."""
