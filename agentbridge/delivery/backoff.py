@@ -32,11 +32,12 @@ def seconds_asked(header: str | None, *, now: datetime) -> float | None:
     """`Retry-After` as seconds: a number, or an HTTP date; None when absent or unreadable."""
     if not header:
         return None
-    if header.strip().isdigit():
-        return float(header.strip()[:9])
+    text = header.strip()
+    if text.isascii() and text.isdigit():  # "²" is a digit too, and no number
+        return float(text[:9])
     try:
-        at = parsedate_to_datetime(header)
-    except ValueError:
+        at = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
         return None
     return max(0.0, (at - now).total_seconds()) if at.tzinfo else None
 

@@ -17,6 +17,7 @@ from agentbridge.models import Interrupt, Resume, Run
 from agentbridge.translation import Decided
 from agentbridge.wire.toolcalls import answered_calls, calls_in, same_arguments
 from approvals import exhibits, jsontext
+from approvals.fields import text_of
 from approvals.models import AuditEntry, Decision, Verdict
 
 OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
@@ -33,6 +34,7 @@ def _problems(resume: Resume, draft: Outgoing, decided: Decided) -> Iterator[str
     yield from _newest_and_whole(resume, {answer.interrupt_id for answer in answers})
     yield from _nothing_came_between(resume)
     yield from _sealed_is_what_was_decided(resume, answers)
+    yield from _body_carries_what_was_sealed(resume, draft)
     yield from _decisions_were_in_time_and_are_on_the_trail(resume, decided)
     yield from _history_holds_the_reviewed_calls(resume, draft, decided)
     yield from _no_frontend_call_is_open(draft, decided.gated_calls())
@@ -76,8 +78,19 @@ def _sealed_is_what_was_decided(resume: Resume, answers: Sequence[Answered]) -> 
     if trail.sha256(resume.sealed) != resume.sha256:
         yield "The sealed answers are not the bytes that were sealed."
     sending = translation.sending_of(resume.interrupted_run, answers)
-    if b"".join(receipts.along(sending, resume.signature)) != resume.sealed:
+    # Each part by itself: the digest is over all three, and would not see bytes that moved from one to the next.
+    sealed = (bytes(resume.entries), bytes(resume.forwarded_props), bytes(resume.messages))
+    if receipts.along(sending, resume.signature) != sealed:
         yield "The sealed answers are not the recorded decisions."
+
+
+def _body_carries_what_was_sealed(resume: Resume, draft: Outgoing) -> Iterator[str]:
+    """In the members where an agent looks for answers stands what was sealed, and nothing else."""
+    sent = jsontext.members(draft.body.decode("utf-8", "surrogatepass"))
+    if sent.get("resume", "[]") != (text_of(resume.entries) or "[]"):
+        yield "The input that would be sent does not hold the sealed answers."
+    if resume.forwarded_props and sent.get("forwardedProps") != text_of(resume.forwarded_props):
+        yield "The input that would be sent holds other forwardedProps than were sealed."
 
 
 def _decisions_were_in_time_and_are_on_the_trail(resume: Resume, decided: Decided) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,6 +87,27 @@ def reason(resume: Resume) -> str | None:
 
 def test_a_whole_case_passes_its_proof(case: Case) -> None:
     assert reason(sealed(case)) is None
+
+
+def test_bytes_that_moved_from_one_sealed_part_to_the_next_are_seen(case: Case) -> None:
+    """Both digests are over the parts together, and hold."""
+    resume = sealed(case)
+    resume.entries, resume.forwarded_props = resume.entries[:-1], resume.entries[-1:] + bytes(resume.forwarded_props)
+    draft = outgoing.build(Resume.objects.get(pk=resume.pk), run_id="new")
+    assert proof.problem(resume, draft, Decided.on(resume.case)) == "The sealed answers are not the recorded decisions."
+
+
+@pytest.mark.parametrize("member", ["resume", "forwardedProps"])
+def test_an_input_with_another_answer_in_it_is_not_sent(script: Script, alice: User, member: str) -> None:
+    asks = paused_case(register(script(pausing()), dialect="langgraph"), alice)
+    decide(only_task(asks), alice)
+    resume = sealed(asks)
+    draft = outgoing.build(resume, run_id="new")
+    told = jsontext.members(draft.body.decode())
+    body = draft.body.replace(told[member].encode(), b'{"command":{"resume":true}}')
+    resume.forwarded_props = resume.forwarded_props or told["forwardedProps"].encode()
+    assert list(proof._body_carries_what_was_sealed(resume, draft)) == []
+    assert "sealed" in next(proof._body_carries_what_was_sealed(resume, replace(draft, body=body)))
 
 
 def test_answers_to_an_older_pause_are_not_sent(script: Script, case: Case) -> None:
