@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from agentbridge.models import Incident, Interrupt, Resume, Run, StreamChunk, ToolCall
 from agentbridge.models.notes import ProtocolNote
+from agentbridge.models.runs import RunQuerySet
 from approvals import locking, trailindex
 from approvals.erasing import asking, contents, retention
 from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Task, User
@@ -64,7 +64,7 @@ def _erase(erasure: Erasure, cases: Sequence[Case], now: datetime) -> int:
     return len(cover)
 
 
-def runs_of(cases: Sequence[Case]) -> QuerySet[Run]:
+def runs_of(cases: Sequence[Case]) -> RunQuerySet:
     """Every run of the conversations: later ones carry what was said before."""
     asked = Interrupt.objects.filter(task__case__in=cases).values("run__thread")
     return Run.objects.filter(thread__in=asked)

@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, Value, When
 
 from approvals import audit, permissions, trailindex
 from approvals.models import AuditEntry, Decision, Task, User
+from approvals.models.cases import DecisionQuerySet
 
 READS = ("audit.searched", "case.shown", "case.viewed")  # what people looked at, and not what anybody did
 ANY, OPEN, YES, NO = "any", "open", "yes", "no"
@@ -68,7 +69,7 @@ def tasks(*, tool: str = "", queue: str = "") -> QuerySet[Task]:
     return Task.objects.filter(**{name: value for name, value in wanted.items() if value})
 
 
-def decisions(*, verdict: str = "", edited: str = "") -> QuerySet[Decision]:
+def decisions(*, verdict: str = "", edited: str = "") -> DecisionQuerySet:
     """Those of this verdict, with edits or without; recalled and voided ones too."""
     found = Decision.objects.filter(verdict=verdict) if verdict else Decision.objects.all()
     return found.filter(edits__isnull=edited == NO) if edited else found
@@ -76,7 +77,7 @@ def decisions(*, verdict: str = "", edited: str = "") -> QuerySet[Decision]:
 
 def with_incident(which: str) -> QuerySet[AuditEntry, int | None]:
     """Ids of the cases on which the trail tells of an incident; `open`: of one that nobody closed."""
-    told = AuditEntry.objects.filter(verb__in=["incident.opened", "incident.closed"], case__isnull=False)
+    told = AuditEntry.objects.filter(verb__in=["incident.opened", "incident.closed"])
     if which != OPEN:
         return told.filter(verb="incident.opened").values_list("case", flat=True).distinct()
     balance = Sum(Choice(When(verb="incident.opened", then=Value(1)), default=Value(-1)))

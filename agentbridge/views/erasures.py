@@ -74,14 +74,12 @@ def erasure_do(request: PersonRequest, number: int) -> HttpResponse:
 @login_required
 def hold_place(request: PersonRequest) -> HttpResponse:
     readers_only(request)
-    post, case = request.POST, request.POST.get("case", "").strip()
-    on = {
-        "case": case_named(case) if case else None,
-        "queue": get_object_or_404(Queue, name=post["queue"]) if post.get("queue") else None,
-        "agent": post.get("agent", "").strip(),
-    }
-    reason = post.get("reason", "")
-    return after(request, lambda: holding.place(**on, reason=reason, by=request.user, now=timezone.now()))
+    post, code = request.POST, request.POST.get("case", "").strip()
+    case, queue = case_named(code) if code else None, queue_named(post.get("queue", ""))
+    return after(request, lambda: holding.place(
+        case=case, queue=queue, agent=post.get("agent", "").strip(), reason=post.get("reason", ""),
+        by=request.user, now=timezone.now(),
+    ))  # fmt: skip
 
 
 @require_POST
@@ -98,12 +96,12 @@ def hold_lift(request: PersonRequest, number: int) -> HttpResponse:
 def rule_ask(request: PersonRequest) -> HttpResponse:
     readers_only(request)
     post, days = request.POST, request.POST.get("days", "")
-    told = {
-        "queue": get_object_or_404(Queue, name=post["queue"]) if post.get("queue") else None,
-        "agent": post.get("agent", ""), "basis": post.get("basis", ""),
-        "days": int(days) if days.isascii() and days.isdigit() and len(days) < 7 else 0,
-    }  # fmt: skip
-    return after(request, lambda: retention.ask(**told, by=request.user, now=timezone.now()))
+    queue = queue_named(post.get("queue", ""))
+    return after(request, lambda: retention.ask(
+        queue=queue, agent=post.get("agent", ""), basis=post.get("basis", ""),
+        days=int(days) if days.isascii() and days.isdigit() and len(days) < 7 else 0,
+        by=request.user, now=timezone.now(),
+    ))  # fmt: skip
 
 
 @require_POST
@@ -133,6 +131,10 @@ def after(request: PersonRequest, deed: Callable[[], Any]) -> HttpResponse:
 
 def case_named(code: str) -> Case:
     return get_object_or_404(Case, code=code.strip().upper())
+
+
+def queue_named(name: str) -> Queue | None:
+    return get_object_or_404(Queue, name=name) if name else None
 
 
 def readers_only(request: PersonRequest) -> None:

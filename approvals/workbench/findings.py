@@ -64,14 +64,14 @@ def close(finding: Finding, *, reason: str, by: User, now: datetime) -> None:
 
 def checks() -> Iterator[Found]:
     """For `verify_audit`: every finding is what its entry says, and none came without."""
-    told = {}
+    told: dict[int, tuple[int, str]] = {}
     for seq, data in AuditEntry.objects.filter(verb="finding.noted").order_by("seq").values_list("seq", "data"):
         if data is not None:
             said = jsontext.loads(data)
             told[int(said["finding"])] = (seq, said["textDigest"])
     for finding in Finding.objects.order_by("pk").iterator():
-        seq, digest = told.pop(finding.pk, (None, ""))
-        if seq is None:
+        seq, digest = told.pop(finding.pk, (0, ""))
+        if not seq:
             yield Found("tampered", f"There is a finding on case {finding.case_id} that no entry tells of.")
         elif finding.text and digest_of(finding.text) != digest:
             yield Found("tampered", f"The finding of entry {seq} was changed.", seq)
