@@ -96,6 +96,11 @@ class Keeper:
             raise page.trouble
         await self._deeds(over, page.recording, cut=cut, trouble=trouble)
 
+    async def stop(self) -> None:
+        """Give the threads and their connections back."""
+        await self._storing.close()
+        await self._deeds.close()
+
     async def _keep(self) -> None:
         while self._waiting:
             with suppress(TimeoutError):
