@@ -12,7 +12,7 @@ GONE_AFTER = timedelta(seconds=2.5 * EVERY)
 
 
 def here(user: User, case: Case, *, now: datetime) -> None:
-    """This person has the page open. What was written to them there counts as seen."""
+    """This person has the page open: what is written to them there meanwhile counts as seen."""
     Reading.objects.update_or_create(user=user, case=case, defaults={"at": now})
     Reading.objects.filter(at__lt=now - timedelta(days=1)).delete()
     notes.seen(user, permissions.visible_tasks(user).filter(case=case).values_list("pk", flat=True), now=now)

@@ -52,6 +52,7 @@ def case(request: PersonRequest, code: str) -> HttpResponse:
         seen = [panel.task for panel in file.panels]
         told = sightings.opened(file.case, seen, by=request.user, now=current())
         file = replace(file, cursor=sightings.cursor_after(file.cursor, told))
+    notes.seen(request.user, [panel.task.pk for panel in file.panels], now=current())
     return drawn(request, casefile.with_sheets(file))
 
 

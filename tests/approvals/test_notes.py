@@ -30,8 +30,11 @@ def test_a_mention_reaches_who_may_see_the_task_and_nobody_else(alice, bob, char
 def test_opening_the_case_is_having_seen_it(client, alice, bob, task):
     note(task, alice, "Look, @bob.")
     client.force_login(bob)
-    assert client.post(f"/cases/{task.case.code}/reading/").status_code == 200
+    client.get(f"/cases/{task.case.code}/")
     assert unread(bob) == 0 and not notes.unread(bob).exists()
+    note(task, alice, "And here, @bob.")
+    assert client.post(f"/cases/{task.case.code}/reading/").status_code == 200
+    assert unread(bob) == 0
 
 
 def test_a_note_is_in_the_trail_and_in_no_answer(alice, task):
