@@ -32,8 +32,8 @@ from tests.people import decide, person
 
 ROOT = Path(__file__).parents[2]
 CONDITIONS = {
-    "UNDO_SECONDS": 0, "EXPIRY_MARGIN_SECONDS": 0.2, "LEASE_SECONDS": 20, "BACKOFF_SECONDS": 0.05, "CONNECT_SECONDS": 3,
-    "FIRST_EVENT_SECONDS": 3, "IDLE_SECONDS": 3, "RUN_SECONDS": 15,
+    "UNDO_SECONDS": 0, "EXPIRY_MARGIN_SECONDS": 0.2, "LEASE_SECONDS": 20, "BACKOFF_SECONDS": 0.05,
+    "CONNECT_SECONDS": 10, "FIRST_EVENT_SECONDS": 3, "IDLE_SECONDS": 3, "RUN_SECONDS": 15,
 }  # fmt: skip
 MOVING = ("ready", "leased", "armed", "accepted")
 
