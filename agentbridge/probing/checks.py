@@ -54,6 +54,11 @@ class Bench:
         return Talk(self.agent, asking or self.input, self.ledger, self.heard)
 
 
+def runs(count: int) -> str:
+    """How often the tool ran, for the evidence."""
+    return {0: "it did not run", 1: "it ran once", 2: "it ran twice"}.get(count, f"it ran {count} times")
+
+
 async def run_all(bench: Bench) -> list[Check]:
     """One after the other: what the ledger counts must be ours."""
     return [await _made(bench, name, title, check) for name, title, check in CHECKS]
@@ -94,7 +99,7 @@ async def same_again(bench: Bench) -> Finding:
     talk = bench.talk()
     _pauses, entries, bench.usual = await _to_the_end(talk)
     again, more = await talk.answer(entries)
-    seen = f"One answer made it run {bench.usual} time(s); sent again, {more} more. Answer: {again.said}."
+    seen = f"Answered, {runs(bench.usual)}; sent again, {runs(more)}. Answer: {again.said}."
     return not more and not again.unclear, seen
 
 
@@ -105,9 +110,9 @@ async def same_again_in_a_chain(bench: Bench) -> Finding:
     second = talk.questions(talk.heard[-1])
     again, more = await talk.answer(entries)
     if more or again.unclear:
-        return False, f"The old answers, sent again, made the tool run {more} more time(s). Answer: {again.said}."
+        return False, f"The old answers were sent again, and {runs(more)}. Answer: {again.said}."
     proper, ran = await talk.answer(talk.entries(second))
-    seen = f"Sent again nothing ran: {again.said}. The new question was answered after it: {proper.said}, ran {ran}."
+    seen = f"Sent again, {runs(more)}: {again.said}. The new question, answered after it: {proper.said}, {runs(ran)}."
     return bool(ran) and proper.letter in "EFG", seen
 
 
@@ -129,7 +134,7 @@ async def late(bench: Bench) -> Finding:
         raise CannotTell("No question expires soon enough to be waited for. Give one with --expiring-input.")
     await asyncio.sleep(max(0.0, (min(known) - now).total_seconds()) + 1)
     heard, ran = await talk.answer(talk.entries(pauses))
-    return heard.refused and not ran, f"A second after its time: {heard.said}, ran {ran} time(s)."
+    return heard.refused and not ran, f"A second after its time: {heard.said}, {runs(ran)}."
 
 
 async def wrong_form(bench: Bench) -> Finding:
@@ -149,12 +154,12 @@ async def wrong_form(bench: Bench) -> Finding:
 async def _harmless(talk: Talk, wrong: Sequence[str], right: Sequence[str]) -> Finding:
     """What must not be taken is not, and the question stays open for the proper answer."""
     heard, ran = await talk.answer(wrong)
-    seen = f"{heard.said}, ran {ran} time(s)"
+    seen = f"{heard.said}, {runs(ran)}"
     if ran or not (heard.refused or heard.letter == "F"):
         return False, f"It was not refused: {seen}."
     proper, ran = await talk.answer(right)
     fine = proper.letter in "EFG" and ran > 0
-    return fine, f"Refused: {seen}. The proper answer after it: {proper.said}, ran {ran} time(s)."
+    return fine, f"Refused: {seen}. The proper answer after it: {proper.said}, {runs(ran)}."
 
 
 async def partial(bench: Bench) -> Finding:
@@ -165,7 +170,7 @@ async def partial(bench: Bench) -> Finding:
     heard, ran = await talk.answer(talk.entries(pauses[:1]))
     # AG-UI 1.0 lets an agent run what was answered, if it asks for the rest again.
     fine = (heard.refused and not ran) or (heard.letter == "F" and ran <= 1)
-    return fine, f"One of {len(pauses)} answered: {heard.said}, ran {ran} time(s)."
+    return fine, f"One of {len(pauses)} answered: {heard.said}, {runs(ran)}."
 
 
 async def twice_at_once(bench: Bench) -> Finding:
@@ -176,7 +181,7 @@ async def twice_at_once(bench: Bench) -> Finding:
     before = await bench.ledger.count()
     heard = await asyncio.gather(talk.send(entries), talk.send(entries))
     ran = await bench.ledger.count() - before
-    seen = f"Ran {ran} time(s), once would be {bench.usual}. Answers: {heard[0].said}; {heard[1].said}."
+    seen = f"Sent twice at once, {runs(ran)}; sent once, {runs(bench.usual)}. Answers: {heard[0].said}; {heard[1].said}."
     return ran == bench.usual and any(one.letter in "EFG" for one in heard), seen
 
 
@@ -185,7 +190,7 @@ async def another_answer(bench: Bench) -> Finding:
     talk = bench.talk()
     pauses, _entries, _first = await _to_the_end(talk)
     heard, ran = await talk.answer(talk.entries(pauses, "rejected"))
-    return heard.refused and not ran, f"The opposite answer after the end: {heard.said}, ran {ran} time(s)."
+    return heard.refused and not ran, f"The opposite answer after the end: {heard.said}, {runs(ran)}."
 
 
 CHECKS: list[tuple[str, str, Callable[[Bench], Awaitable[Finding]]]] = [
