@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from approvals import chain, diff, exhibits, jsontext, permissions, trailsearch
+from approvals import chain, diff, exhibits, jsontext, permissions, states, trailsearch
 from approvals.exhibits import Content
 from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Task, User
 from approvals.models.cases import State
@@ -82,6 +82,10 @@ class Given:
     @property
     def state(self) -> str:
         return "edited" if self.decision.edits is not None else self.decision.verdict
+
+    @property
+    def icon(self) -> str:
+        return states.look(self.state).icon
 
     @property
     def answer_digest(self) -> str:
