@@ -20,7 +20,7 @@ from agentbridge.runs import starting
 from agentbridge.ways import admission
 from agentbridge.ways.entries import CANCELLED, Entry, read
 from agentbridge.wire.record import RunInput
-from approvals import acting, answering, exhibits, jsontext, reviewing
+from approvals import acting, answering, audit, exhibits, jsontext, reviewing
 from approvals.answering import Given
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, Verdict
@@ -44,15 +44,25 @@ def answered(agent: Agent, body: bytes, *, now: datetime) -> Case | None:
         return None
     starting.check_agent(agent)
     try:
+        _take(case, entries, asked, body, now=now)
+    except reviewing.Refused as refused:
+        said = f"A caller tried to answer {case.code} and was refused: {refused.code}."
+        audit.record("case.refused", said, case=case, data={"code": refused.code, "runId": asked.run_id}, now=now)
+        raise
+    return case
+
+
+def _take(case: Case, entries: Sequence[Entry], asked: RunInput, body: bytes, *, now: datetime) -> None:
+    """The answers are decided now, or were the same before."""
+    try:
         if case.state == State.OPEN:
             _decide(case, entries, asked, body, now=now)
-            return case
+            return
     except reviewing.AlreadyDecided:
         case.refresh_from_db()
         if case.state == State.OPEN:  # a reviewer has answered some of it: the rest is theirs too
             raise
     _check_same(case, entries)
-    return case
 
 
 def _asked_in(thread: Thread, entries: Sequence[Entry]) -> Case | None:

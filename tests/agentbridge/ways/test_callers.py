@@ -134,6 +134,7 @@ def test_other_answers_are_refused_and_say_what_was_decided(web: str, script: Sc
     told = asking.run(answers(NO, run_id="run-3"))
     assert (told.status_code, told.json()["code"], told.json()["verdict"]) == (409, "decided", "approved")
     assert len(agent.resumes) == 1
+    assert "A caller tried to answer" in AuditEntry.objects.get(verb="case.refused").sentence
 
 
 def test_a_reviewer_who_was_first_is_first(web: str, script: Script, alice: User) -> None:
