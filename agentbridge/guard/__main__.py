@@ -63,6 +63,8 @@ def check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
     parts = urlsplit(given.agent or "")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         parser.error("--agent needs the http or https address of the agent's endpoint")
+    if parts.username or parts.password:
+        parser.error("--agent must not hold a user name or password: callers send their own headers")
     if given.port is None or not 0 < given.port < 65536:
         parser.error("--port needs a number from 1 to 65535")
     if given.require_signature and not given.keys:

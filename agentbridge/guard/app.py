@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -72,6 +73,9 @@ class Application:
             await problem(send, 502, "agent_unreachable", str(reason))
         except Broken as reason:
             await problem(send, 504, "agent_silent", str(reason))
+        except sqlite3.Error as reason:
+            log.error("The state file cannot be written: %s", reason)
+            await problem(send, 503, "no_record", "Nothing is passed on that cannot be recorded.")
 
     async def _tell(self, source: Live | Replay, run_id: str, receive: Receive, send: Send) -> None:
         """Hand the stream out as it comes, until its end or until the listener is gone."""

@@ -27,6 +27,7 @@ from agentbridge.guard.trust import Trust
 log = logging.getLogger("guard")
 
 STREAMS = 200  # open at once
+WAITING = 16  # inputs of one thread
 TRAILING_SECONDS = 5.0  # of silence after a run's end
 PRUNE_SECONDS = 3600.0
 ENDS = (b"RUN_", b"_ERROR")  # parts that may decide something are synced before they are passed on
@@ -71,6 +72,8 @@ class Guard:
         if self._tending is None:
             self._tending = asyncio.create_task(self.tend())
         lane = self._lanes.setdefault(ask.key, Lane())
+        if lane.users > WAITING:
+            raise Busy("Too many inputs wait on this thread.", status=429)
         lane.users += 1
         try:
             return await self._in_turn(lane, ask, partial(self._start, lane, ask, headers, query))
@@ -130,10 +133,12 @@ class Guard:
                 live.head.set_exception(problem)
                 live.head.exception()  # read here: whoever asked may be gone
         finally:
-            await self._conclude(live, read, end)
-            lane.live = None
-            live.end()
-            self._leave(ask.key, lane)
+            try:
+                await self._conclude(live, read, end)
+            finally:  # a run that cannot be concluded is in doubt, and blocks nobody
+                lane.live = None
+                live.end()
+                self._leave(ask.key, lane)
             await self.left(live)
 
     async def _exchange(self, live: Live, read: Listener, headers: Headers, query: bytes) -> Conclusion:

@@ -181,7 +181,7 @@ async def twice_at_once(bench: Bench) -> Finding:
     before = await bench.ledger.count()
     heard = await asyncio.gather(talk.send(entries), talk.send(entries))
     ran = await bench.ledger.count() - before
-    seen = f"Sent twice at once, {runs(ran)}; sent once, {runs(bench.usual)}. Answers: {heard[0].said}; {heard[1].said}."
+    seen = f"Twice at once: {runs(ran)}. Alone: {runs(bench.usual)}. Answers: {heard[0].said}; {heard[1].said}."
     return ran == bench.usual and any(one.letter in "EFG" for one in heard), seen
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from agentbridge.guard.journal import Journal
 from tests.agentbridge.guard.conftest import NO, YES, Before, answer, asked, events
 from tests.scripted_agent import (
     RESET,
@@ -222,6 +224,32 @@ def test_nobody_walks_around_it_by_another_path(before: Before) -> None:
     assert door.send(sent, "/legacy/agent").status_code == 404 and door.send(sent, "/agent/x").status_code == 404
     assert door.http.get(door.url + "/agent").status_code == 405
     assert door.send(sent, "/").status_code == 200 and len(door.agent.posts) == 1
+
+
+def test_what_cannot_be_recorded_is_not_passed_on(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = before(pausing(), finishing())
+    door.post("r-1")
+
+    def full(*_args: object, **_named: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Journal, "begin", full)
+        assert (door.post("r-2", [answer()]).status_code, len(door.agent.posts)) == (503, 1)
+    assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"}
+
+
+def test_an_answer_whose_end_cannot_be_recorded_is_in_doubt(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = before(pausing(), Answer([started(), 0.2, result(), finished()]))
+    door.post("r-1")
+
+    def full(*_args: object, **_named: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Journal, "conclude", full)
+        door.post("r-2", [answer()])
+    assert door.code("r-3") == "RESUME_IN_DOUBT" and len(door.agent.posts) == 2
 
 
 def test_health_counts_what_waits_for_the_owner(before: Before) -> None:

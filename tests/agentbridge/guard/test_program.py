@@ -25,6 +25,7 @@ AGENT = ("--agent", "http://127.0.0.1:9/agent")
     ("words", "said"),
     [
         (["--port", "9000"], "--agent needs"), (["--agent", "ftp://x/", "--port", "9000"], "--agent needs"),
+        (["--agent", "http://me:secret@x/", "--port", "9000"], "must not hold a user name"),
         ([*AGENT], "--port needs"), ([*AGENT, "--port", "99999"], "--port needs"),
         ([*AGENT, "--port", "9000", "--require-signature"], "needs --keys"),
     ],
