@@ -12,7 +12,7 @@ from agentbridge import verifying
 from agentbridge.delivery import receipts, sealing, settling
 from agentbridge.models import Interrupt, Resume
 from agentbridge.wire import jws, signature
-from approvals import signing, verification
+from approvals import lifecycle, signing, verification
 from approvals.models import AuditEntry, PublicKey
 from tests.bridge_work import paused_case, register, work
 from tests.people import decide, only_task
@@ -144,3 +144,33 @@ def test_the_desk_says_who_it_is(client):
     told = client.get("/.well-known/countersign").json()
     assert told["issuer"] == "http://localhost:8000" and told["jwks_uri"].endswith("/.well-known/jwks.json")
     assert list(receipts.public_keys({"d-1": b""})) == ["d-1", "d-1-eddsa"]
+
+
+def test_an_agent_that_reads_the_keys_hourly_never_meets_an_unknown_one(client, settings):
+    """R-40: 500 deliveries over four days; the key is rotated in the second, the old one leaves in the fourth."""
+    begin, old, new = timezone.now(), settings.SIGNING_KEYS, [b"n" * 32]
+    signing.publish(now=begin)
+    cached: dict[int, dict[str, jws.PublicKey]] = {}
+    used = set()
+    for n in range(500):
+        at = begin + timedelta(hours=96 * n / 500)
+        hour = 96 * n // 500
+        settings.SIGNING_KEYS = old if hour < 24 else [*new, *old] if hour < 72 else new
+        signing.publish(now=at)
+        if hour not in cached:
+            cached[hour] = jws.read_jwks(client.get("/.well-known/jwks.json").json())
+        pair = signing.signer("decision", now=at)
+        used.add(pair.kid)
+        token = jws.sign(b"{}", key=pair.private, kid=pair.kid, alg="Ed25519", typ="t")
+        assert jws.verify(token, keys=cached[max(0, hour - 1) if hour - 1 in cached else hour], typ="t") == b"{}"
+    assert len(used) == 2
+
+
+def test_starts_and_stops_are_on_the_trail():
+    with lifecycle.at_work("worker"):
+        pass
+    told = AuditEntry.objects.filter(verb__startswith="desk.").order_by("seq")
+    assert [(entry.verb, entry.sentence) for entry in told] == [
+        ("desk.started", "A worker was started."), ("desk.stopped", "A worker was stopped."),
+    ]  # fmt: skip
+    assert lifecycle.version() in told[0].data

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from agentbridge.work.worker import Worker
-from approvals import anchors
+from approvals import anchors, lifecycle
 
 
 class Command(BaseCommand):
@@ -22,7 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if missing := anchors.missing():
             self.stderr.write(missing)
-        asyncio.run(work(once=options["once"]))
+        with nullcontext() if options["once"] else lifecycle.at_work("worker"):
+            asyncio.run(work(once=options["once"]))
 
 
 async def work(*, once: bool) -> None:

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
-from approvals import anchors
+from approvals import anchors, lifecycle
 
 # By itself a thread in the middle of Python code hands over after 5 ms: so long a frame would wait on its way.
 SWITCH_SECONDS = 0.0005
@@ -70,7 +70,8 @@ class Command(BaseCommand):
             ready_callable=lambda: self.stdout.write(f"Countersign answers at {settings.PUBLIC_URL} (port {port})"),
         )
         sys.setswitchinterval(SWITCH_SECONDS)
-        server.run()  # until SIGTERM or Ctrl-C
+        with lifecycle.at_work("web server"):
+            server.run()  # until SIGTERM or Ctrl-C
         if not server.listening_addresses:
             self.stderr.write(f"Port {port} on {host} cannot be used.")
             raise SystemExit(1)
