@@ -71,10 +71,10 @@ def unread(user: User) -> QuerySet[Mention]:
     return mine.select_related("note__by", "note__task__case").order_by("-pk")
 
 
-@transaction.atomic
 def seen(user: User, tasks: Iterable[int], *, now: datetime) -> None:
-    """The person has these tasks before them."""
+    """The person has these tasks before them. Where nothing was unread, nothing is locked or written."""
     if not user.unread_mentions:
         return
-    Mention.objects.filter(user=user, note__task__in=tasks, seen_at__isnull=True).update(seen_at=now)
-    User.objects.filter(pk=user.pk).update(unread_mentions=unread(user).count())
+    with transaction.atomic():
+        Mention.objects.filter(user=user, note__task__in=tasks, seen_at__isnull=True).update(seen_at=now)
+        User.objects.filter(pk=user.pk).update(unread_mentions=unread(user).count())
