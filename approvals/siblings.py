@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from approvals import diff, exhibits, jsontext, permissions
+from approvals import diff, exhibits, jsontext, permissions, reasons
 from approvals.exhibits import Content
 from approvals.models import Decision, Exhibit, Task, User
 from approvals.models.cases import State
@@ -30,6 +30,7 @@ class Precedent:
 
     task: Task
     decision: Decision
+    reason: str  # in the queue's words; "" where none was picked
     changes: Sequence[diff.Change]  # from what was proposed then to what is proposed now
     results: Sequence[dict[str, Any]] | None
 
@@ -68,7 +69,7 @@ def precedents(user: User, task: Task, shown: Content) -> list[Precedent]:
         return []
     before = permissions.visible_tasks(user).filter(queue=task.queue_id, tool=task.tool, state=State.SETTLED)
     near = before.filter(pk__lt=task.pk, pk__gt=task.pk - LOOKED_BACK).exclude(case=task.case_id)
-    tasks = list(near.select_related("case").order_by("-pk")[:PRECEDENTS])
+    tasks = list(near.select_related("case", "queue").order_by("-pk")[:PRECEDENTS])
     live = Decision.objects.live().filter(task__in=tasks).select_related("by")
     decisions = {decision.task_id: decision for decision in live}
     bodies = _decided_on(decisions)
@@ -85,4 +86,5 @@ def _precedent(task: Task, decision: Decision, bodies: dict[tuple[int, str], str
     both = then.proposal is not None and shown.proposal is not None
     changes = diff.argument_diff(then.proposal or "{}", shown.proposal or "{}") if both else []
     results = None if task.results is None else jsontext.loads(task.results)
-    return Precedent(task=task, decision=decision, changes=changes, results=results)
+    reason = reasons.words(task.queue, decision.reason_code) if decision.reason_code else ""
+    return Precedent(task=task, decision=decision, reason=reason, changes=changes, results=results)

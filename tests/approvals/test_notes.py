@@ -81,12 +81,12 @@ def test_who_reads_is_shown_to_others_and_forgotten(client, alice, bob, task):
 
 def test_precedents_are_of_the_same_tool_and_queue_with_their_ends(client, alice, bob, open_case, payments):
     before = only_task(open_case(exhibit=shown(args='{"to": "ops@example.org", "amount": 7, "note": "rent"}')))
-    decide(before, bob, "rejected", comment="seven is odd")
+    decide(before, bob, "rejected", comment="seven is odd", reason_code="wrong_details")
     travel = only_task(open_case(tasks=[new_task(people.set_queue("travel", now=timezone.now()))]))
     case = open_case()
     client.force_login(alice)
     page = Page(client.get(f"/tasks/{only_task(case).code}/precedents/").content.decode())
-    assert "seven is odd" in page.text and "Asked then and now: 1 difference" in page.text
+    assert "details are wrong seven is odd" in page.text and "Asked then and now: 1 difference" in page.text
     assert travel.case.code not in page.text
 
 
