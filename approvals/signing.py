@@ -70,7 +70,7 @@ def _publish(kid: str, purpose: str, raw: bytes, *, now: datetime) -> None:
     back = not new and bool(PublicKey.objects.filter(pk=row.pk).exclude(retired_at=None).update(retired_at=None))
     if new or back:
         data = {"kid": kid, "purpose": purpose, "key": raw.hex()}
-        audit.record("key.created", f"Key {kid} is published for every {purpose}.", data=data, now=now)
+        audit.record("key.created", f"Key {kid} was published: it signs {purpose}s.", data=data, now=now)
 
 
 def signer(purpose: str, *, now: datetime) -> Pair:
