@@ -26,7 +26,7 @@ TOUCHED = (AuditEntry, Exhibit, Decision, Task, StreamChunk, Run, ToolCall, Inte
 @transaction.atomic
 def carry_out(erasure: Erasure, *, by: User, now: datetime) -> int:
     """Erase; how many texts of the trail went. Raises NotAllowed (four eyes), WrongState (held, not over, done)."""
-    cases = _locked(erasure)
+    cases = _locked(erasure.case)
     by = locking.locked_person(by)
     if sentence := asking.may_do(by, erasure):
         raise NotAllowed(sentence)
@@ -38,17 +38,17 @@ def carry_out(erasure: Erasure, *, by: User, now: datetime) -> int:
 @transaction.atomic
 def carry_out_rule(due: retention.Due, *, now: datetime) -> int:
     """What a rule says, in the names of the two who agreed to it. Raises WrongState (held since, not over)."""
-    rule = due.rule
+    rule, cases = due.rule, _locked(due.case)
     asked = {"reason": due.reason, "basis": rule.basis, "asked_by": rule.asked_by, "asked_at": rule.asked_at}
     erasure = Erasure.objects.create(case=due.case, rule=rule, **asked, done_by=rule.agreed_by, done_at=now)
-    return _erase(erasure, _locked(erasure), now)
+    return _erase(erasure, cases, now)
 
 
-def _locked(erasure: Erasure) -> list[Case]:
+def _locked(case: Case) -> list[Case]:
     """All cases of the conversation, locked in one order. Raises WrongState when something is in the way."""
-    found = asking.conversation(erasure.case).order_by("pk").values_list("pk", flat=True)
+    found = asking.conversation(case).order_by("pk").values_list("pk", flat=True)
     cases = [locking.locked_case(Case(pk=pk)) for pk in found]
-    if sentence := asking.in_the_way(erasure.case):
+    if sentence := asking.in_the_way(case):
         raise WrongState(sentence)
     if runs_of(cases).in_flight().exists():
         raise WrongState(_("A run of this conversation is under way."))

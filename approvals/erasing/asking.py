@@ -64,6 +64,8 @@ def in_the_way(case: Case) -> str | None:
     for one in conversation(case).order_by("pk"):
         if one.state not in OVER:
             return _("%(code)s has not ended: nothing of its conversation is erased before.") % {"code": one.code}
+    if done_of(case):
+        return _("Its content was erased already.")
     hold = holding.on(list(conversation(case)))
     return _("A legal hold is on it: %(reason)s") % {"reason": hold.reason} if hold else None
 

@@ -233,6 +233,14 @@ def test_the_command_tells_first_and_erases_then(delivered, adam, berta, capsys,
     assert "0 erased." in capsys.readouterr().out
 
 
+def test_what_a_rule_erased_is_not_erased_again_by_hand(delivered, adam, berta, carol):
+    erasure = ask(delivered, carol)
+    rule(1, adam, berta)
+    erasing.carry_out_rule(next(retention.due(in_days(3))), now=timezone.now())
+    with pytest.raises(WrongState, match="erased already"):
+        erasing.carry_out(erasure, by=adam, now=timezone.now())
+
+
 def test_the_command_leaves_what_is_held(delivered, adam, berta, carol, capsys, monkeypatch):
     rule(1, adam, berta)
     holding.place(case=delivered, reason="A court asks.", by=carol, now=timezone.now())
