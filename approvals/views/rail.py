@@ -96,10 +96,11 @@ def _queues(queues: Sequence[Queue], filters: Filters, glance: Glance) -> list[C
 
 def _agents(filters: Filters, glance: Glance) -> list[Choice]:
     """The agents that ask now, by name, and those chosen although they do not."""
-    names = {facet.agent: facet.agent_name or facet.agent for facet in glance.facets}
+    names: dict[str, str] = dict.fromkeys(filters.agents, "")
+    names |= {facet.agent: facet.agent_name for facet in glance.facets}
     numbers = _numbers(glance, lambda facet: facet.agent)
-    slugs = sorted({*names, *filters.agents}, key=lambda slug: (names.get(slug, slug).casefold(), slug))
-    return [Choice(names.get(slug, slug), slug, numbers.get(slug), slug in filters.agents) for slug in slugs]
+    found = sorted((name or slug, slug) for slug, name in names.items())
+    return [Choice(name, slug, numbers.get(slug), slug in filters.agents) for name, slug in found]
 
 
 def _values(chosen: Sequence[str], glance: Glance, trait: Callable[[Facet], str]) -> list[Choice]:

@@ -48,7 +48,7 @@ def read(text: str) -> Places:
 
 
 def _told(place: Place | None) -> list[Any] | None:
-    return place and [place.due_at and place.due_at.isoformat(), place.rank, place.pk]
+    return None if place is None else [place.due_at and place.due_at.isoformat(), place.rank, place.pk]
 
 
 def _place(told: Any) -> Place | None:

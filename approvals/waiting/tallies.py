@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from django.db import connection
 
@@ -24,7 +26,7 @@ def of(user: User, views: Mapping[int, Filters], glance: Glance, *, now: datetim
         if filters.state != State.OPEN:
             continue
         if _in_facets(filters):
-            numbers[key] = glance.count(lambda facet, f=filters: _fits(facet, f), aside=filters.aside) or 0
+            numbers[key] = glance.count(partial(_fits, filters), aside=filters.aside) or 0
         else:
             asked[key] = filters
     return {**numbers, **_counted(user, asked, now=now)}
@@ -37,7 +39,7 @@ def _in_facets(filters: Filters) -> bool:
     return known and replace(plain, due=None, group="", after="") == Filters()
 
 
-def _fits(facet: Facet, filters: Filters) -> bool:
+def _fits(filters: Filters, facet: Facet) -> bool:
     return all(
         (
             not filters.queues or facet.queue in filters.queues,
@@ -57,7 +59,7 @@ def _counted(user: User, asked: Mapping[int, Filters], *, now: datetime) -> dict
     if not asked:
         return {}
     parts: list[str] = []
-    params: list[object] = []
+    params: list[Any] = []
     for key, filters in asked.items():
         tasks = selecting.open_tasks(selecting.matching(user, filters, now=now), now=now)
         aside = selecting.aside(user, until__gt=now)
