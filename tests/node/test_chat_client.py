@@ -7,10 +7,12 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import connections
 
 from agentbridge.models import Agent
 from approvals.models import Case, Decision, User
@@ -42,14 +44,17 @@ def talk(caller: Outside, code: str) -> list[str]:
     return said.stdout.splitlines()
 
 
-def when(holds: object, deed: object) -> threading.Thread:
+def when(holds: Callable[[], Any], deed: Callable[[], Any]) -> threading.Thread:
     """Somebody at the desk, beside the program."""
 
     def act() -> None:
         end = time.monotonic() + 30
-        while not holds() and time.monotonic() < end:  # type: ignore[operator]
-            time.sleep(0.02)
-        deed()  # type: ignore[operator]
+        try:
+            while not holds() and time.monotonic() < end:
+                time.sleep(0.02)
+            deed()
+        finally:
+            connections.close_all()
 
     thread = threading.Thread(target=act)
     thread.start()
