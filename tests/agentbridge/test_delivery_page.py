@@ -83,7 +83,7 @@ def test_nothing_is_shown_to_send_again_once_the_thread_has_moved_on(client: Cli
 @pytest.mark.parametrize(
     ("state", "more", "said"),
     [
-        ("ready", {"next_try_at": in_seconds(60)}, "Tried again at"),
+        ("ready", {"next_try_at": in_seconds(86_400)}, "Tried again at"),
         ("ready", {}, "The next free worker sends it."),
         ("in_doubt", {}, "A person settles it."),
     ],
