@@ -40,16 +40,17 @@ class Application:
             raise ValueError(f"This is no place for {scope['type']}.")
         method, path = scope["method"], scope.get("raw_path") or scope["path"].encode()
         path = path.partition(b"?")[0]
+        ours = path.rstrip(b"/") in (b"", self.path.rstrip(b"/"))
         if path == b"/healthz" and method in ("GET", "HEAD"):
             await self._health(send)
-        elif path in (b"/", self.path) and method == "POST":
+        elif ours and method == "POST":
             await self._run(scope, receive, send)
         elif method in ("GET", "HEAD") and path.startswith(self.path.rstrip(b"/") + b"/"):
             await self._document(method, path, scope, send)
         else:
             where = self.path.decode("ascii", "replace")
-            status = 405 if path in (b"/", self.path) else 404
-            await problem(send, status, "not_here", f"This guard takes runs by POST at {where}, and nothing else.")
+            said = f"This guard takes runs by POST at {where} and at /, and nothing else."
+            await problem(send, 405 if ours else 404, "not_here", said)
 
     async def _health(self, send: Send) -> None:
         doubts = await self.guard.db(self.guard.journal.doubts)

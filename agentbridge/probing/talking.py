@@ -117,7 +117,8 @@ class Talk:
     async def send(self, entries: Sequence[str]) -> Heard:
         view = self.paused
         assert view is not None  # noqa: S101 whoever answers was asked
-        return await self._post(view.messages, view.state, resume=f"[{','.join(entries)}]")
+        dialect = dialects.recognise(view, self.agent.dialect)[0]
+        return await self._post(dialect.arrange(view.messages), view.state, resume=f"[{','.join(entries)}]")
 
     async def _post(self, messages: Sequence[str], state: str | None, *, resume: str | None) -> Heard:
         run_id = str(uuid.uuid4())

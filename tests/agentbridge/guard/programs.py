@@ -78,7 +78,7 @@ class GuardProcess:
             [*words, "--port", str(self.port), *more], cwd=ROOT, env={"PATH": os.environ["PATH"]},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not self.answers():
             assert self.process.poll() is None and time.monotonic() < end, "the guard did not start"
             time.sleep(0.02)

@@ -89,6 +89,7 @@ def killing(guard: GuardProcess, luck: random.Random, stop: threading.Event) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # two hundred rounds are as many starts of a process
 def test_killed_at_random_no_answer_is_lost_or_run_twice(tmp_path: Path, seed: int) -> None:
     luck, stop, ends = random.Random(seed), threading.Event(), {}
     with Bank(seed) as bank:
