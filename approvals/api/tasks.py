@@ -138,5 +138,6 @@ def read_decision(body: bodies.Body) -> dict[str, Any]:
         given = None  # null is an answer only where the input is the answer
     return {
         "verdict": verdict, "edits": None if edits == "null" else edits, "input": given,
-        "comment": body.string("comment", ""), "reason_code": body.string("reasonCode", ""), "shown_digest": body.string("shownDigest"),
+        "comment": body.string("comment", ""), "reason_code": body.string("reasonCode", ""),
+        "shown_digest": body.string("shownDigest"),
     }  # fmt: skip
