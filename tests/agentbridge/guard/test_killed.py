@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -79,13 +78,15 @@ class Client:
         return self.until_an_end([answer(id_=interrupt["id"])])
 
 
-def killing(guard: GuardProcess, luck: random.Random, stop: threading.Event) -> Iterator[int]:
-    kills = 0
-    while not stop.wait(luck.uniform(0.02, 0.25)):
+def killing(guard: GuardProcess, bank: Bank, luck: random.Random, stop: threading.Event) -> None:
+    """Kill it somewhere behind every second request or so: by what happens, so that a busy machine changes nothing."""
+    while not stop.is_set():
+        due = len(bank.posts) + luck.randint(1, 4)
+        while len(bank.posts) < due and not stop.wait(0.002):
+            pass
+        stop.wait(luck.uniform(0, 0.08))
         guard.kill()
-        kills += 1
         guard.start()
-        yield kills
 
 
 @pytest.mark.slow
@@ -96,7 +97,7 @@ def test_killed_at_random_no_answer_is_lost_or_run_twice(tmp_path: Path, seed: i
         guard = GuardProcess(bank.url, tmp_path / "state")
         guard.start()
         threads = [threading.Thread(target=_carry, args=(guard, lane, ends)) for lane in range(4)]
-        killer = threading.Thread(target=lambda: list(killing(guard, luck, stop)))
+        killer = threading.Thread(target=killing, args=(guard, bank, luck, stop))
         for thread in (killer, *threads):
             thread.start()
         for thread in threads:
