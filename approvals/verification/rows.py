@@ -39,6 +39,7 @@ class Rows:
 
     report: Report
     until: int  # entries after this one may be younger than the rows
+    after: int = 0  # entries up to this one are believed, and looked up only for rows that no later one tells of
     decisions: dict[Place, list[Stored]] = field(default_factory=dict)  # more than one only if a clock stood still
     shown: set[tuple[str, str]] = field(default_factory=set)
     told_shown: set[tuple[str, str]] = field(default_factory=set)
@@ -54,7 +55,7 @@ class Rows:
     def read(cls, report: Report, *, since: datetime | None = None, after: int = 0) -> Rows:
         """`since`, `after`: only rows from then on; what entries up to `after` tell of them is looked up."""
         head = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
-        rows = cls(report=report, until=head)
+        rows = cls(report=report, until=head, after=after)
         made = Decision.objects.filter(at__gte=since) if since else Decision.objects.all()
         for decision in made.select_related("task", "by").order_by("pk").iterator(chunk_size=2000):
             place = (decision.task.code, chain.moment(decision.at), decision.by.pseudonym if decision.by else None)
@@ -69,15 +70,29 @@ class Rows:
             elif exhibits.digest(body) != shown:
                 report.tampered(f"What was shown for {code} does not have its digest.")
             rows.shown.add((code, shown))
-        if since:
-            rows._told_before(since, after)
         return rows
 
-    def _told_before(self, since: datetime, after: int) -> None:
-        """What the entries just before a checkpoint tell of rows that are checked after it."""
-        told = AuditEntry.objects.filter(verb__in=_TELLS, at__gte=since, seq__lte=after).order_by("seq")
+    def _look_back(self) -> None:
+        """What entries before the start tell of rows that no later one told of."""
+        untold = {place[0] for place in self.decisions.keys() - self.seen}
+        untold |= {code for code, _shown in self.shown - self.told_shown}
+        for codes in batched(sorted(untold)):
+            self._tell_again(Q(task__code__in=codes))
+        self._tell_again(Q(verb=ERASED))
+
+    def _tell_again(self, wanted: Q) -> None:
+        told = AuditEntry.objects.filter(wanted, verb__in=_TELLS, seq__lte=self.after).order_by("seq")
         for seq, body, data in told.values_list("seq", "body", "data").iterator(chunk_size=2000):
-            self.told(seq, chain.read_body(bytes(body)), data)
+            try:
+                members = chain.read_body(bytes(body))
+            except chain.NotCanonical as problem:
+                self.report.tampered(f"Entry {seq} is {problem}.", seq)
+                continue
+            self.told(seq, members, data)
+
+    def _is_asked(self, seq: int) -> bool:
+        """Do the rows that were read cover what this entry tells of?"""
+        return self.after < seq <= self.until
 
     def columns(self, seq: int, members: dict[str, Any], stored: dict[str, Any]) -> None:
         """The columns that people filter by say what the body says."""
@@ -102,7 +117,7 @@ class Rows:
         place = (members["task"], members["at"], members["actor"] and members["actor"]["id"])
         stored = self.decisions.get(place, [])
         self.seen.add(place)
-        if not stored and seq <= self.until:
+        if not stored and self._is_asked(seq):
             self.report.tampered(f"The decision of entry {seq} is gone or was made by somebody else.", seq)
         elif stored and data:
             for beside in ("changedPaths", "batch"):  # told with the decision, stored nowhere else
@@ -116,7 +131,7 @@ class Rows:
             return
         place = (members["task"], data["shownDigest"])
         self.told_shown.add(place)
-        if place not in self.shown and seq <= self.until:
+        if place not in self.shown and self._is_asked(seq):
             self.report.tampered(f"What was shown by entry {seq} is gone.", seq)
 
     def told_recall(self, seq: int, members: dict[str, Any], data: dict[str, Any]) -> None:
@@ -131,6 +146,8 @@ class Rows:
 
     def compare(self) -> None:
         """After all entries: rows that none of them tells of."""
+        if self.after:
+            self._look_back()
         for case, code in sorted(self.emptied):
             if case not in self.erased:
                 self.report.incomplete(f"What was shown for {code} is gone, and no entry says that it was erased.")
@@ -158,6 +175,10 @@ _TELLS = {
     "task.voided": Rows.told_void,
     ERASED: Rows.told_erased,
 }
+
+
+def batched(codes: list[str], size: int = 500) -> Iterator[list[str]]:
+    return (codes[start : start + size] for start in range(0, len(codes), size))
 
 
 def _digest(text: str) -> bytes:
