@@ -52,7 +52,7 @@ class Ask:
             return Q(pk__in=[])
         if back:
             returned = selecting.open_tasks(self.tasks, now=self.now)
-            heads = [*heads, returned.filter(selecting.aside(self.user, until__lte=self.now)).order_by("pk")]
+            heads = [*heads, returned.filter(selecting.set_aside(self.user, until__lte=self.now)).order_by("pk")]
         return Q(pk__in=_union(heads, self.size))
 
 

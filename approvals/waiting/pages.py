@@ -72,7 +72,7 @@ def _newest_first(user: User, tasks: TaskQuerySet, here: Place | None) -> Page:
 
 def _set_aside(user: User, tasks: TaskQuerySet, *, now: datetime) -> Page:
     """All of it: `asides.MOST` is a page."""
-    mine = selecting.open_tasks(tasks, now=now).filter(selecting.aside(user, until__gt=now))
+    mine = selecting.open_tasks(tasks, now=now).filter(selecting.set_aside(user, until__gt=now))
     return Page(list(for_rows(user, mine).order_by(F("aside_until"), "pk")[:PAGE]), "")
 
 

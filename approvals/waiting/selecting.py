@@ -80,5 +80,10 @@ def aside(user: User, **more: object) -> Exists:
     return Exists(SetAside.objects.filter(user=user, task=OuterRef("pk"), **more))
 
 
+def set_aside(user: User, **more: object) -> Q:
+    """The same from the other end: the few tasks set aside, looked up by key instead of asked of every open one."""
+    return Q(pk__in=SetAside.objects.filter(user=user, **more).values("task"))
+
+
 def may_claim(user: User, task: Task) -> bool:
     return task.state == State.OPEN and permissions.role_of(user) == Role.REVIEWER and permissions.can_claim(user, task)
