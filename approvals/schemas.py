@@ -72,8 +72,8 @@ def _failures(schema_text: str, value_text: str, bounds: Limits) -> list[Failure
     """Checked here where that is cheap, else in a process that can be killed: so is the schema itself."""
     schema = schema_check.read(schema_text, bounds)
     cheap = schema_check.is_cheap(schema, len(schema_text), value_text)
-    check = schema_check.failures if cheap else schema_worker.failures
-    return check(schema_text, value_text, bounds)
+    failures = schema_check.failures if cheap else schema_worker.failures
+    return failures(schema_text, value_text, bounds)
 
 
 def usable(schema_text: str) -> str | None:
