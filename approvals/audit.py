@@ -16,8 +16,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import QuerySet, Subquery
 
-from approvals import acting, bell, chain, jsontext
+from approvals import acting, bell, jsontext
 from approvals.models import AuditEntry, AuditLog, Case, Task, User
+from approvals.trail import chain
 
 CHAIN_LOCK = 0x636F756E746572  # any number, the same in every process
 SEARCH_LIMIT = 4000

@@ -12,7 +12,8 @@ from typing import Any
 
 from django.db import transaction
 
-from approvals import audit, exhibits, headlines, hiding, jsontext, locking, masking
+from approvals import audit, exhibits, headlines, jsontext, locking
+from approvals.foreign import hiding, masking
 from approvals.kit import VerdictKit
 from approvals.models import Case, Exhibit, Queue, Task
 from approvals.models.cases import State

@@ -3,10 +3,6 @@
 Everybody else calls `reviewing.decide(...)`; the parts below are split by meaning only.
 """
 
-from approvals.casework import accept, block, mark_delivered, mark_sent, take, take_expired, unblock, withdraw
-from approvals.claiming import claim, release
-from approvals.deciding import decide, recall
-from approvals.evidence import add_flag, conclude, record_result
 from approvals.refusals import (
     AlreadyDecided,
     Blocked,
@@ -21,6 +17,10 @@ from approvals.refusals import (
     Withdrawn,
     WrongState,
 )
+from approvals.verbs.casework import accept, block, mark_delivered, mark_sent, take, take_expired, unblock, withdraw
+from approvals.verbs.claiming import claim, release
+from approvals.verbs.deciding import decide, recall
+from approvals.verbs.evidence import add_flag, conclude, record_result
 
 __all__ = [
     "AlreadyDecided",

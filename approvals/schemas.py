@@ -13,10 +13,11 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from approvals import jsontext, schema_check, schema_worker
-from approvals.schema_check import Failure, Limits
-from approvals.schema_keywords import comparable
-from approvals.schema_shape import invites, is_fixed, kept, local, members, resolve, secret
+from approvals import jsontext
+from approvals.validation import check, worker
+from approvals.validation.check import Failure, Limits
+from approvals.validation.keywords import comparable
+from approvals.validation.shape import invites, is_fixed, kept, local, members, resolve, secret
 
 __all__ = [
     "Problem",
@@ -64,15 +65,15 @@ def problems(schema_text: str, value_text: str) -> list[Problem]:
     jsontext.loads(value_text)
     try:
         return [Problem(failure.pointer, sentence(failure)) for failure in _failures(schema_text, value_text, limits())]
-    except schema_check.UnusableSchema as unusable:
+    except check.UnusableSchema as unusable:
         raise UnusableSchema(_reason(unusable)) from unusable
 
 
 def _failures(schema_text: str, value_text: str, bounds: Limits) -> list[Failure]:
     """Checked here where that is cheap, else in a process that can be killed: so is the schema itself."""
-    schema = schema_check.read(schema_text, bounds)
-    cheap = schema_check.is_cheap(schema, len(schema_text), value_text)
-    failures = schema_check.failures if cheap else schema_worker.failures
+    schema = check.read(schema_text, bounds)
+    cheap = check.is_cheap(schema, len(schema_text), value_text)
+    failures = check.failures if cheap else worker.failures
     return failures(schema_text, value_text, bounds)
 
 
@@ -80,7 +81,7 @@ def usable(schema_text: str) -> str | None:
     """None, or the sentence that says why this schema cannot be used."""
     try:
         _tried(schema_text, limits())
-    except schema_check.UnusableSchema as unusable:
+    except check.UnusableSchema as unusable:
         return _reason(unusable)
     return None
 
@@ -116,7 +117,7 @@ def judged(root: dict[str, Any], condition: Any, value_text: str) -> bool | None
         return None
 
 
-def _reason(unusable: schema_check.UnusableSchema) -> str:
+def _reason(unusable: check.UnusableSchema) -> str:
     sentences = {
         "too_large": _("The schema is larger than %(detail)s bytes."),
         "too_deep": _("The schema is nested deeper than %(detail)s levels."),

@@ -1,7 +1,7 @@
 """Fills the desk of DATABASE_URL in bulk: `python -m benchmarks.filling --tasks 100000 --entries 1000000`.
 
 One pause is made by the product itself; its rows are then copied with other codes and deadlines, and the trail goes on
-from where it is, chained and committed as `approvals.chain` says: `verify_audit` finds nothing wrong with it.
+from where it is, chained and committed as `approvals.trail.chain` says: `verify_audit` finds nothing wrong with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def fill(tasks: int, entries: int, decided: int = 0) -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from approvals import trailindex
+    from approvals.trail import trailindex
     from benchmarks import past
 
     with transaction.atomic():
@@ -146,8 +146,8 @@ def chained(told: Iterator[dict[str, Any]], *, now: datetime) -> None:
 
 
 def entries(told: Iterator[dict[str, Any]], *, seq: int, prev: str, log: str, now: datetime) -> Iterator[Any]:
-    from approvals import chain
     from approvals.models import AuditEntry
+    from approvals.trail import chain
 
     for number, told_of in enumerate(told, seq + 1):
         row = {"at": now, "case": None, "task": None, "actor": None, "thread_key": "", **told_of,

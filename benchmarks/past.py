@@ -65,7 +65,7 @@ def _columns(row: Any) -> dict[str, Any]:
 def _case(pause: Pause, n: int, at: Any) -> Any:
     from approvals.models import Case
     from approvals.models.cases import new_case_code
-    from approvals.trailsearch import key_of
+    from approvals.trail.trailsearch import key_of
 
     told = {"code": new_case_code(), "thread_key": key_of(f"past-{n}"), "state": "delivered", "ended_at": at}
     times = dict.fromkeys(("opened_at", "settled_at", "deliver_after", "taken_at", "sent_at"), at)
@@ -98,7 +98,7 @@ def _decision(task: Any, pick: random.Random, people: list[Any], at: Any) -> Any
 
 
 def _told(pause: Pause, decision: Any) -> Iterator[dict[str, Any]]:
-    from approvals.deciding import facts
+    from approvals.verbs.deciding import facts
 
     for entry in pause.opened(decision.task):
         yield {**entry, "at": decision.at}

@@ -12,7 +12,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from agentbridge.net import allowlist
-from approvals import masking
+from approvals.foreign import masking
 from config import environment
 from config.logging import configure_structlog, logging_config
 
@@ -67,7 +67,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.acting.remember_sign_in",
-    "approvals.zones.in_their_zone",
+    "approvals.desk.zones.in_their_zone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -84,7 +84,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "approvals.shell.shell",
+                "approvals.desk.shell.shell",
                 "agentbridge.shell.shell",
             ],
         },

@@ -13,7 +13,7 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
-from approvals import trailindex
+from approvals.trail import trailindex
 
 KEPT = {
     "approvals_auditlog",

@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from approvals import tokens, trailsearch
+from approvals import tokens
+from approvals.trail import trailsearch
 from tests import audit_rows
 from tests import bridge_rows as rows
 from tests.access_table import API, BODIES, PAGES, QUERIES
@@ -56,7 +57,9 @@ def address(row: str, world) -> str:
     route = row.partition(" ")[2]
     code = world["task"].code if "tasks/<" in route else world["case"].code
     values = {"code": code, "pk": world["task"].pk, **world}
-    values |= {"number": number for start, number in world["beside"].items() if route.startswith(start)}
+    for start, number in world["beside"].items():
+        if route.startswith(start):
+            values["number"] = number
     filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda place: str(values[place[1]]), route)
     return f"/{filled}" + (f"?{QUERIES[row]}" if row in QUERIES else "")
 

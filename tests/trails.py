@@ -6,9 +6,9 @@ processes ask `desk_tells(desk, code, …)`.
 
 from __future__ import annotations
 
-from agentbridge import verifying
-from approvals import trailsearch, verification
+from agentbridge.record import verifying
 from approvals.models import Case
+from approvals.trail import trailsearch, verification
 from tests.desk import Desk
 
 

@@ -19,8 +19,9 @@ from agentbridge.dialects.contract import Answered, Sending
 from agentbridge.models import Interrupt, Resume, Run
 from agentbridge.models.agents import Receipts
 from agentbridge.wire import jws, signature
-from approvals import checkpoints, exhibits, jsontext, signing
+from approvals import exhibits, jsontext
 from approvals.models import AuditEntry, Case, Decision, Task, User
+from approvals.trail import checkpoints, signing
 
 VALID = timedelta(hours=72)  # from sealing; the deadline may end it earlier
 OLDER_NAME = "-eddsa"  # the same key in the JWKS once more, under the name that some libraries know alone

@@ -12,8 +12,9 @@ from django.db import transaction
 from agentbridge import trail, translation
 from agentbridge.delivery import crash, receipts
 from agentbridge.models import Interrupt, Resume, Run
-from approvals import anchors, reviewing
+from approvals import reviewing
 from approvals.models import Case, User
+from approvals.trail import anchors
 
 
 def due(now: datetime, *, limit: int = 10) -> list[Case]:

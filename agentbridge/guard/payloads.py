@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from approvals import schema_check, schema_worker
+from approvals.validation import check, worker
 
-LIMITS = schema_check.Limits()
+LIMITS = check.Limits()
 
 
 def problem(schema: str, payload: str) -> str | None:
     """The first thing that does not fit, else None. A schema that cannot be used judges nothing (R-19)."""
     try:
-        read = schema_check.read(schema, LIMITS)
-        cheap = schema_check.is_cheap(read, len(schema), payload)
-        found = (schema_check.failures if cheap else schema_worker.failures)(schema, payload, LIMITS)
-    except schema_check.UnusableSchema:
+        read = check.read(schema, LIMITS)
+        cheap = check.is_cheap(read, len(schema), payload)
+        found = (check.failures if cheap else worker.failures)(schema, payload, LIMITS)
+    except check.UnusableSchema:
         return None
     return f"{found[0].keyword} at {found[0].pointer or 'its root'}" if found else None

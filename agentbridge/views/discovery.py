@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from agentbridge.delivery import receipts
 from agentbridge.wire import signature
-from approvals import chain, checkpoints, signing
 from approvals.models import AuditLog
+from approvals.trail import chain, checkpoints, signing
 
 FRESH = "public, max-age=3600"
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agentbridge import erasing
+from agentbridge.record import erasing
 from approvals import permissions
 from approvals.erasing import asking, holding, retention
 from approvals.models import Case, Erasure, Hold, Queue, RetentionRule

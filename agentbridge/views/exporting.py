@@ -12,11 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from agentbridge import evidence
+from agentbridge.record import evidence
 from agentbridge.work.database import DatabaseThreads
-from approvals import audit, bundles, checkpoints, permissions
-from approvals.bundles import Bundle
+from approvals import audit, permissions
 from approvals.requests import PersonRequest
+from approvals.trail import bundles, checkpoints
+from approvals.trail.bundles import Bundle
 from approvals.workbench import question
 
 

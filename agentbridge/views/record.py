@@ -10,11 +10,13 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from agentbridge import links, whatwassent
+from agentbridge import links
+from agentbridge.record import whatwassent
 from agentbridge.views.cases import find_case
-from approvals import permissions, record, sightings
+from approvals import permissions
 from approvals.models import Case
 from approvals.requests import PersonRequest
+from approvals.trail import record, sightings
 from approvals.views import hidden
 from approvals.workbench import findings
 

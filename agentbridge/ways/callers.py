@@ -20,12 +20,13 @@ from agentbridge.runs import starting
 from agentbridge.ways import admission
 from agentbridge.ways.entries import CANCELLED, Entry, read
 from agentbridge.wire.record import RunInput
-from approvals import acting, answering, audit, exhibits, jsontext, reviewing
-from approvals.answering import Given
+from approvals import acting, audit, exhibits, jsontext, reviewing
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, Verdict
 from approvals.models.cases import State
 from approvals.schemas import Problem
+from approvals.verbs import answering
+from approvals.verbs.answering import Given
 
 NEWEST = 50  # cases of a thread that a late caller may still ask about
 

@@ -19,8 +19,8 @@ from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
-from approvals import anchors
 from approvals.models.cases import State, last_moment
+from approvals.trail import anchors
 
 log = structlog.get_logger(__name__)
 

@@ -26,9 +26,10 @@ from agentbridge.runs import queueing
 from agentbridge.work import sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
-from approvals import anchors, clock
+from approvals import clock
 from approvals.bell import Bell
 from approvals.models import AuditEntry
+from approvals.trail import anchors
 
 log = structlog.get_logger(__name__)
 

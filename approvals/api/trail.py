@@ -9,13 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Router
 
-from approvals import permissions, trailsearch
+from approvals import permissions
 from approvals.api import paging, schema, shapes
 from approvals.api.answering import answer
 from approvals.api.auth import person
 from approvals.api.problems import bad_query, not_found
 from approvals.api.stamps import read_time
 from approvals.models import AuditEntry
+from approvals.trail import trailsearch
 
 router = Router(tags=["trail"])
 FILTERS = ("actor", "verb", "agent", "thread", "since", "until", "q")

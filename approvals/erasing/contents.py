@@ -29,8 +29,8 @@ from approvals.models import (
     User,
 )
 from approvals.models import Finding as Noted
-from approvals.verification import Finding
-from approvals.verification.rows import ERASED
+from approvals.trail.verification import Finding
+from approvals.trail.verification.rows import ERASED
 
 Cover = list[list[Any]]  # [[number of the entry, column], …]
 

@@ -10,13 +10,14 @@ from typing import Any
 import regex
 from django.utils.translation import gettext as _
 
-from approvals import glyphs, jsontext, schemas
+from approvals import jsontext, schemas
+from approvals.foreign import glyphs
 from approvals.forms import controls, items, kinds, members
 from approvals.forms.fields import Field, Option
 from approvals.forms.kinds import Plan, Schema
 from approvals.forms.posted import Posted
 from approvals.jsontext import Document, Node
-from approvals.schema_keywords import is_plain, matches
+from approvals.validation.keywords import is_plain, matches
 
 MOST_LEVELS = 10  # of fields inside fields; deeper parts are raw JSON
 MOST_FIELDS = 300

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from approvals import glyphs, jsontext, schemas
+from approvals import jsontext, schemas
+from approvals.foreign import glyphs
 from approvals.forms import texts
 from approvals.forms.fields import Field, Option
 from approvals.forms.posted import Posted

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.diff import Change
+from approvals.foreign.diff import Change
 from approvals.forms import hints
 from approvals.forms.texts import NULL_VALUE
 from approvals.schemas import Problem

@@ -8,14 +8,15 @@ from functools import cached_property
 
 from django.utils.translation import gettext as _
 
-from approvals import diff, masking, schemas
+from approvals import schemas
+from approvals.foreign import diff, masking
+from approvals.foreign.masking import Hidden
 from approvals.forms import syncing
 from approvals.forms.building import Builder, Spot, parsed, usable
 from approvals.forms.fields import Field, FieldTree
 from approvals.forms.posted import Names, Posted
 from approvals.forms.reading import Read, Reader
 from approvals.jsontext import JSONTextError
-from approvals.masking import Hidden
 from approvals.schemas import Problem
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from django.utils.translation import gettext_noop as _
 
-from approvals import jsontext, schema_shape, schemas
+from approvals import jsontext, schemas
 from approvals.kit.verdicts import ANSWERED, APPROVED, CANCELLED, REJECTED, AnswerForm, VerdictKit
+from approvals.validation import shape
 
 COMMENT_NAMES = ("reason", "comment", "feedback", "note", "message")
 ALIASES = ("accepted", "confirmed")  # older names of `approved`: nobody has to say it twice
@@ -63,7 +64,7 @@ def _by_schema(root: Any, text: str, proposal: str | None) -> VerdictKit:
     if _is_boolean(node):
         forms = {APPROVED: AnswerForm(answer="true"), REJECTED: AnswerForm(answer="false")}
         return _possible(forms, text)
-    members = schema_shape.members_of(root, root)
+    members = shape.members_of(root, root)
     if "approved" in members and _is_boolean(members["approved"]):
         return _Approval(root, text, members, proposal).kit()
     return _offer({ANSWERED: NULLABLE if schemas.holds(root, root, "null") else FREE})

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import migrations
 
-from approvals import trailindex
+from approvals.trail import trailindex
 
 
 def install(apps: Any, schema_editor: Any) -> None:

@@ -235,7 +235,7 @@ class Decision(models.Model):
     edits = OpaqueTextField(null=True)  # exact JSON text of the full replacement; null: not edited
     input = OpaqueTextField(null=True)  # exact JSON text of what a person filled in
     comment = OpaqueTextField(default="")
-    reason_code = models.CharField(max_length=40, blank=True, default="")  # one of the queue's (`approvals.reasons`)
+    reason_code = models.CharField(max_length=40, blank=True, default="")  # one of its queue's (`verbs.reasons`)
     shown_digest = models.CharField(max_length=64)  # of the exhibit it was made on
     idempotency_key = models.CharField(max_length=200, blank=True, default="")
     at = models.DateTimeField()

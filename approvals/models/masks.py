@@ -1,4 +1,4 @@
-"""What a queue or an agent hides beside the rules of the installation (`approvals.masking`)."""
+"""What a queue or an agent hides beside the rules of the installation (`approvals.foreign.masking`)."""
 
 from __future__ import annotations
 

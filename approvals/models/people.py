@@ -70,7 +70,7 @@ class Queue(models.Model):
     risk = models.CharField(max_length=6, choices=Risk.choices, default=Risk.MEDIUM)
     reason_required = models.BooleanField(default=False, help_text=_("Every decision here needs a comment."))
     reason_length = models.PositiveSmallIntegerField(default=1)  # characters that a required comment has at least
-    reason_codes = models.JSONField(default=list, blank=True)  # [[code, words], …]; none: those of `approvals.reasons`
+    reason_codes = models.JSONField(default=list, blank=True)  # [[code, words], …]; none: those of `verbs.reasons`
     members = models.ManyToManyField(User, related_name="queues", blank=True)
 
     def __str__(self) -> str:

@@ -26,11 +26,11 @@ class PublicKey(models.Model):
 
 
 class Checkpoint(models.Model):
-    """A signed state of the trail: so many entries, this root (`approvals.checkpoints`)."""
+    """A signed state of the trail: so many entries, this root (`approvals.trail.checkpoints`)."""
 
     size = models.BigIntegerField(primary_key=True)
     root = models.CharField(max_length=64)  # hex
-    frontier = models.TextField()  # JSON: digests of the whole subtrees, to go on from (`approvals.merkle`)
+    frontier = models.TextField()  # JSON: digests of the whole subtrees, to go on from (`approvals.trail.merkle`)
     note = models.TextField()  # C2SP tlog-checkpoint, signed
     made_at = models.DateTimeField()
 

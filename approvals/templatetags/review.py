@@ -15,8 +15,10 @@ from django.utils.timezone import localtime, now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals import glyphs as marking
-from approvals import headlines, jsontext, masking, remaining, states
+from approvals import headlines, jsontext
+from approvals.desk import remaining, states
+from approvals.foreign import glyphs as marking
+from approvals.foreign import masking
 
 register = template.Library()
 

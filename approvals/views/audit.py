@@ -13,10 +13,11 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from approvals import audit as trail
-from approvals import permissions, sightings, trailpage, waiting
+from approvals import permissions, waiting
 from approvals.models import AuditEntry, Sample
 from approvals.models.cases import Verdict
 from approvals.requests import PersonRequest
+from approvals.trail import sightings, trailpage
 from approvals.workbench import charting, counting, question, questions, sampling
 from approvals.workbench.question import Question
 

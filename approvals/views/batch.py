@@ -10,9 +10,11 @@ from django.shortcuts import render
 from django.utils.timezone import now as current
 from django.views.decorators.http import require_http_methods
 
-from approvals import batch, permissions, reasons, sidebyside
+from approvals import permissions
+from approvals.desk import sidebyside
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
+from approvals.verbs import batch, reasons
 from approvals.views.courtesies import back_of
 
 

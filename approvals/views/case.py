@@ -16,27 +16,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from approvals import (
-    answering,
-    casefile,
-    drafts,
-    forms,
-    friction,
-    notes,
-    permissions,
-    presenting,
-    reading,
-    reviewing,
-    sightings,
-    states,
-    trailpage,
-)
-from approvals.answering import Given
-from approvals.answersheet import SecondLook
-from approvals.casefile import CaseFile, Panel
+from approvals import forms, permissions, reviewing
+from approvals.desk import casefile, presenting, states
+from approvals.desk.answersheet import SecondLook
+from approvals.desk.casefile import CaseFile, Panel
 from approvals.models import Case, Decision, Queue, Task
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
+from approvals.trail import sightings, trailpage
+from approvals.verbs import answering, drafts, friction, notes, reading
+from approvals.verbs.answering import Given
 from approvals.views import hidden
 
 LONGEST_KEY = 100  # of what the page itself made

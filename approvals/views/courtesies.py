@@ -18,11 +18,12 @@ from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from approvals import asides, claiming, permissions
+from approvals import permissions
 from approvals.models import SetAside, Task
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 from approvals.schemas import Problem
+from approvals.verbs import asides, claiming
 from approvals.waiting import pages, rows
 
 

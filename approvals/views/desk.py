@@ -12,11 +12,12 @@ from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from approvals import casefile, drafts, notes, reading, siblings
+from approvals.desk import casefile, siblings
+from approvals.desk.panels import Panel
 from approvals.models import Task
-from approvals.panels import Panel
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
+from approvals.verbs import drafts, notes, reading
 from approvals.views import case as case_page
 from approvals.views.hidden import by_the_rules
 

@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.utils.timezone import now as current
 from django.views.decorators.http import require_POST
 
-from approvals import casefile, hiding, masking
-from approvals.casefile import CaseFile
+from approvals.desk import casefile
+from approvals.desk.casefile import CaseFile
+from approvals.foreign import hiding, masking
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 

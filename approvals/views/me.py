@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
-from approvals import notes, shortcuts, zones
+from approvals.desk import shortcuts, zones
 from approvals.models import User
 from approvals.requests import PersonRequest
 from approvals.schemas import Problem
+from approvals.verbs import notes
 
 LANGUAGES = [("", ""), *settings.LANGUAGES]
 

@@ -13,9 +13,10 @@ from django.utils.timezone import now as current
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
-from approvals import keeping, permissions, waiting
+from approvals import permissions, waiting
 from approvals.models import SavedView, Task
 from approvals.requests import PersonRequest
+from approvals.verbs import keeping
 from approvals.views import rail
 from approvals.waiting import news, rows
 

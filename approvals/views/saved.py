@@ -10,12 +10,13 @@ from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from approvals import keeping, waiting
+from approvals import waiting
 from approvals.models import SavedView
 from approvals.models.people import Role
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 from approvals.schemas import Problem
+from approvals.verbs import keeping
 
 ACTIONS = ("first", "not-first", "remove", "role")
 

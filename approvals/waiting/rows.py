@@ -11,9 +11,12 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import batch, claiming, headlines, masking, remaining, unusual
+from approvals import headlines
+from approvals.desk import remaining, unusual
+from approvals.foreign import masking
 from approvals.models import Decision, Task, User
 from approvals.models.cases import State
+from approvals.verbs import batch, claiming
 from approvals.waiting.filters import Filters
 from approvals.waiting.selecting import may_claim
 

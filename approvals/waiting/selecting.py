@@ -8,10 +8,11 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.utils.timezone import make_aware
 
-from approvals import audit, claiming, permissions
+from approvals import audit, permissions
 from approvals.models import Case, SetAside, Task, User
 from approvals.models.cases import EXPIRED, State, TaskQuerySet
 from approvals.models.people import Role
+from approvals.verbs import claiming
 from approvals.waiting.filters import Filters
 
 

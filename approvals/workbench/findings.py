@@ -9,12 +9,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals import audit, jsontext, locking, permissions
-from approvals.deciding import digest_of
 from approvals.models import AuditEntry, Case, Finding, User
 from approvals.models.people import Role
 from approvals.refusals import Invalid, NotAllowed, WrongState
 from approvals.schemas import Problem
-from approvals.verification import Finding as Found
+from approvals.trail.verification import Finding as Found
+from approvals.verbs.deciding import digest_of
 
 LONGEST = 10_000
 

@@ -17,9 +17,10 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
-from approvals import audit, permissions, trailsearch
+from approvals import audit, permissions
 from approvals.models import AuditEntry, Decision, User
 from approvals.models.cases import Verdict
+from approvals.trail import trailsearch
 
 DAY = timedelta(days=1)
 NAMES = (

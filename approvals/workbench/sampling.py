@@ -19,11 +19,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from approvals import audit, chain
+from approvals import audit
 from approvals.models import Decision, Sample, User
 from approvals.refusals import Invalid
 from approvals.schemas import Problem
-from approvals.sightings import is_reader
+from approvals.trail import chain
+from approvals.trail.sightings import is_reader
 from approvals.workbench.question import Question
 
 PREFIX = b"countersign/sample/v1"

@@ -11,9 +11,9 @@ from agentack.engine import evaluate_events
 from agentack.parser import read_jsonl
 from django.utils import timezone
 
-from agentbridge import acktrace
 from agentbridge.delivery import settling
 from agentbridge.models import Incident
+from agentbridge.record import acktrace
 from approvals import reviewing
 from approvals.models import Case
 from tests.bridge_work import paused_case, register, work

@@ -18,11 +18,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from agentbridge import evidence
-from approvals import bundles, checkpoints, merkle
-from approvals.bundles import spreadsheet
-from approvals.bundles.verify import Tree, check, verified
+from agentbridge.record import evidence
 from approvals.models import AuditEntry, Case
+from approvals.trail import bundles, checkpoints, merkle
+from approvals.trail.bundles import spreadsheet
+from approvals.trail.bundles.verify import Tree, check, verified
 from tests.bridge_work import paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import finishing, pausing

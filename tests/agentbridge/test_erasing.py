@@ -10,13 +10,14 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from agentbridge import erasing, verifying
 from agentbridge.models import StreamChunk
-from approvals import jsontext, people, verification
+from agentbridge.record import erasing, verifying
+from approvals import jsontext, people
 from approvals.erasing import asking, holding, retention
 from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, RetentionRule
 from approvals.models.people import Role
 from approvals.refusals import Invalid, NotAllowed, WrongState
+from approvals.trail import verification
 from tests.bridge_work import paused_case, register, work
 from tests.people import PASSWORD, decide, only_task, shown
 from tests.scripted_agent import finishing, pausing

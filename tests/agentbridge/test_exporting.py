@@ -10,9 +10,9 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 from django.utils import timezone
 
-from approvals import anchors
-from approvals.bundles.verify import check
 from approvals.models import AuditEntry
+from approvals.trail import anchors
+from approvals.trail.bundles.verify import check
 from tests.emptying import guards_off
 from tests.people import decide, only_task
 

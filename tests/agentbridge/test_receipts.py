@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agentbridge import verifying
 from agentbridge.delivery import receipts, sealing, settling
 from agentbridge.models import Interrupt, Resume
+from agentbridge.record import verifying
 from agentbridge.wire import jws, signature
-from approvals import lifecycle, signing, verification
 from approvals.models import AuditEntry, PublicKey
+from approvals.trail import lifecycle, signing, verification
 from tests.bridge_work import paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import Answer, finishing, interrupt, pausing

@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Run
-from approvals import people, record, reviewing
+from approvals import people, reviewing
 from approvals.models import AuditEntry
+from approvals.trail import record
 from tests import bridge_rows as rows
 from tests.bridge_work import paused_case, register, work
 from tests.emptying import guards_off

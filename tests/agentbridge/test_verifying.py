@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from agentbridge import guards, verifying
+from agentbridge import guards
 from agentbridge.models import Resume, StreamChunk
-from approvals import verification
+from agentbridge.record import verifying
 from approvals.guards import missing
+from approvals.trail import verification
 from tests.bridge_work import paused_case, register, work
 from tests.emptying import guards_off
 from tests.people import decide, only_task

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import jsontext, reviewing, verification
+from approvals import jsontext, reviewing
 from approvals.models import AuditEntry
 from approvals.refusals import Refused
+from approvals.trail import verification
 from tests.people import decide, in_seconds
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,8 +9,9 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from approvals import acting, audit, chain, guards
+from approvals import acting, audit, guards
 from approvals.models import AuditEntry, AuditLog
+from approvals.trail import chain
 from tests.people import decide
 
 NOW = timezone.now()

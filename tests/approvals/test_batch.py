@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import batch, people, verification
+from approvals import people
 from approvals.models import AuditEntry, Decision
 from approvals.refusals import Invalid
+from approvals.trail import verification
+from approvals.verbs import batch
 from tests.people import asked, decide, in_seconds, new_task, only_task, question_kit, shown
 
 pytestmark = pytest.mark.django_db

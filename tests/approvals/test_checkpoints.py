@@ -9,9 +9,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import anchors, audit, checkpoints, merkle, signednote, signing
+from approvals import audit
 from approvals.models import AuditEntry, Checkpoint
 from approvals.refusals import Blocked
+from approvals.trail import anchors, checkpoints, merkle, signednote, signing
 from tests.emptying import guards_off
 from tests.people import decide, only_task
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals import jsontext
-from approvals.diff import Change, Piece, argument_diff, side_by_side
+from approvals.foreign.diff import Change, Piece, argument_diff, side_by_side
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import friction, people
+from approvals import people
+from approvals.verbs import friction
 from tests.pages import Form, Page
 from tests.people import only_task
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from approvals import glyphs
+from approvals.foreign import glyphs
 
 
 def found(text: str) -> list[str]:

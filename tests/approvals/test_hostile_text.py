@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from approvals import glyphs
+from approvals.foreign import glyphs
 from approvals.templatetags import review
 from tests.approvals.formpage import Filled
 from tests.pages import Page

@@ -11,10 +11,11 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from approvals import claiming, live, people
+from approvals import live, people
 from approvals.feed import read
 from approvals.models import AuditEntry, Task
 from approvals.models.people import Role
+from approvals.verbs import claiming
 from config.asgi import application
 
 pytestmark = pytest.mark.django_db(transaction=True)

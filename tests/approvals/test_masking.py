@@ -9,8 +9,9 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from approvals import audit, hiding, jsontext, masking, people
-from approvals.masking import Rules, hide
+from approvals import audit, jsontext, people
+from approvals.foreign import hiding, masking
+from approvals.foreign.masking import Rules, hide
 from approvals.models import Case, Queue, User
 from tests.approvals.formpage import Filled
 from tests.pages import Page

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import notes, shortcuts
+from approvals.desk import shortcuts
+from approvals.verbs import notes
 from tests.pages import Page
 from tests.people import PASSWORD
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import asides, claiming
 from approvals.models import SetAside
 from approvals.refusals import Invalid, NotAllowed, WrongState
+from approvals.verbs import asides, claiming
 from tests.people import decide, in_seconds, only_task, verbs
 
 pytestmark = pytest.mark.django_db

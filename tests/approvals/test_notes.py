@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import notes, people, reading
+from approvals import people
 from approvals.refusals import Invalid, NotAllowed
+from approvals.verbs import notes, reading
 from tests.pages import Page
 from tests.people import decide, new_task, only_task, shown, verbs
 

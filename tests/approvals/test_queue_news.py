@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import asides, claiming
 from approvals.models import Case, Task
+from approvals.verbs import asides, claiming
 from tests.people import decide, in_seconds, only_task
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import claiming, people
+from approvals import people
 from approvals.models import Queue, Task
 from approvals.models.people import Role
+from approvals.verbs import claiming
 from approvals.waiting import counting, pages
 from tests.people import asked, new_task, person, question_kit, shown
 

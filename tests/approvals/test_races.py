@@ -11,9 +11,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from approvals import audit, people, reviewing, verification
+from approvals import audit, people, reviewing
 from approvals.models import AuditEntry, Decision, Task
 from approvals.models.people import Role
+from approvals.trail import verification
 from tests.people import decide, in_seconds, only_task, verbs
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import people, reasons, verification
+from approvals import people
 from approvals.models import AuditEntry
 from approvals.refusals import Invalid
+from approvals.trail import verification
+from approvals.verbs import reasons
 from tests.people import decide
 
 

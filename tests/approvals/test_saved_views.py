@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import keeping
 from approvals.models import AuditEntry, SavedView
 from approvals.models.people import Role
 from approvals.refusals import Invalid, NotAllowed
+from approvals.verbs import keeping
 from tests.people import asked, in_seconds, question_kit, shown
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from approvals import schema_worker, schemas
-from approvals.schemas import Problem, UnusableSchema
+from approvals import schemas
+from approvals.schemas import Problem, UnusableSchema, worker
 
 YES_NO = '{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}'
 
@@ -135,7 +135,7 @@ def test_a_catastrophic_pattern_costs_no_time(pattern: str) -> None:
         assert schemas.problems(json.dumps({"pattern": pattern}), json.dumps("a" * 5000 + "!"))
     except UnusableSchema as unusable:
         assert "too long" in str(unusable)
-    assert time.monotonic() - began < schema_worker.CHECK_SECONDS + 2
+    assert time.monotonic() - began < worker.CHECK_SECONDS + 2
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_a_check_without_end_is_killed_and_the_next_one_works() -> None:
     began = time.monotonic()
     with pytest.raises(UnusableSchema, match="too long"):
         schemas.problems(bomb, "1")
-    assert time.monotonic() - began < schema_worker.CHECK_SECONDS + schema_worker.START_SECONDS
+    assert time.monotonic() - began < worker.CHECK_SECONDS + worker.START_SECONDS
     assert schemas.problems('{"unevaluatedItems":false}', "[1]")
 
 
 def test_a_small_schema_is_checked_here_in_less_than_a_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_worker, "failures", None)
+    monkeypatch.setattr(worker, "failures", None)
     schemas.problems(YES_NO, '{"approved":true}')
     began = time.perf_counter()
     for _ in range(100):

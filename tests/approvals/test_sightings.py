@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals import intake, jsontext, sightings
+from approvals import intake, jsontext
 from approvals.models import AuditEntry
+from approvals.trail import sightings
 from tests.people import shown
 
 

@@ -14,8 +14,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from approvals import anchors, chain, checkpoints, reviewing, verification
+from approvals import reviewing
 from approvals.models import AuditEntry, Checkpoint, Decision, Exhibit
+from approvals.trail import anchors, chain, checkpoints, verification
 from tests.emptying import guards_off
 from tests.people import decide
 
@@ -135,7 +136,7 @@ def other_shown(chance: random.Random, head: int) -> None:
 
 def other_answer(chance: random.Random, head: int) -> int:
     row = chance.choice(Decision.objects.exclude(answer=None).order_by("pk"))
-    Decision.objects.filter(pk=row.pk).update(answer=row.answer.replace("approved", "aproved"))
+    Decision.objects.filter(pk=row.pk).update(answer=row.answer.replace("approved", "approve"))
     return AuditEntry.objects.get(verb="task.decided", task=row.task).seq
 
 

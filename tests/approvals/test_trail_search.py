@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from approvals import audit, trailindex, trailsearch
+from approvals import audit
 from approvals.models import AuditEntry
+from approvals.trail import trailindex, trailsearch
 
 SENTENCES = (
     "alice paid invoice 4711 to Müller",

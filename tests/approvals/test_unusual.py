@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals import unusual
+from approvals.desk import unusual
 
 
 @pytest.mark.parametrize(

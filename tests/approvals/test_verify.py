@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from approvals import chain, intake, reviewing, verification
+from approvals import intake, reviewing
 from approvals.models import AuditEntry
+from approvals.trail import chain, verification
 from tests.emptying import guards_off
 from tests.people import decide, in_seconds, shown
 

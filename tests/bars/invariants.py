@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from django.utils import timezone
 
-from agentbridge import verifying
 from agentbridge.models import DeliveryState, Resume, Run
-from approvals import jsontext, verification
+from agentbridge.record import verifying
+from approvals import jsontext
 from approvals.fields import text_of
 from approvals.models import AuditEntry, Decision
+from approvals.trail import verification
 from tests.bars.crew import MOVING, Crew
 from tests.bars.witness import Receipt
 

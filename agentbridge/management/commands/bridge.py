@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from agentbridge.work.worker import Worker
-from approvals import anchors, lifecycle
+from approvals.trail import anchors, lifecycle
 
 
 class Command(BaseCommand):

@@ -8,9 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from agentbridge import evidence
-from approvals import audit, bundles, checkpoints, trailsearch
+from agentbridge.record import evidence
+from approvals import audit
 from approvals.models import AuditEntry
+from approvals.trail import bundles, checkpoints, trailsearch
 
 
 class Command(BaseCommand):

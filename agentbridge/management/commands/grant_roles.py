@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
 from agentbridge import guards as ours
-from approvals import guards, roles
+from approvals import guards
+from approvals.trail import roles
 
 
 class Command(BaseCommand):

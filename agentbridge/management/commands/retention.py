@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from agentbridge import erasing
+from agentbridge.record import erasing
 from approvals.erasing import retention
 from approvals.refusals import WrongState
 

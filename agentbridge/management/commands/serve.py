@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.utils.module_loading import import_string
 
-from approvals import anchors, lifecycle
+from approvals.trail import anchors, lifecycle
 
 # By itself a thread in the middle of Python code hands over after 5 ms: so long a frame would wait on its way.
 SWITCH_SECONDS = 0.0005

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from agentbridge import verifying
-from approvals import bundles, verification
+from agentbridge.record import verifying
+from approvals.trail import bundles, verification
 
 
 class Command(BaseCommand):

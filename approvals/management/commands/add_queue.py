@@ -5,8 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from approvals import people, reasons
+from approvals import people
 from approvals.models import Queue
+from approvals.verbs import reasons
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ import regex
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from approvals import hiding
+from approvals.foreign import hiding
 from approvals.models import MaskRule, Queue
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from approvals import signing
+from approvals.trail import signing
 
 
 class Command(BaseCommand):

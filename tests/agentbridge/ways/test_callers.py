@@ -16,11 +16,11 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from agentbridge import verifying
 from agentbridge.models import Agent, Resume, Run
-from approvals import verification
+from agentbridge.record import verifying
 from approvals.models import AuditEntry, Case, Decision, Queue, User
 from approvals.refusals import AlreadyDecided
+from approvals.trail import verification
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task

@@ -1,0 +1,106 @@
+"""Which values are hidden where, and who was shown them: rules of queues and agents, and the verb that lifts them.
+
+What is hidden is hidden on pages and in lists. Whoever may decide may see it, on their word why, and the trail keeps
+that they did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from approvals import audit, permissions
+from approvals.exhibits import Content
+from approvals.foreign import masking
+from approvals.foreign.masking import Rules
+from approvals.models import Case, MaskRule, Queue, Task, User
+from approvals.models.people import Role
+from approvals.refusals import Invalid, NotAllowed
+from approvals.schemas import Problem
+
+MOST_REASON = 500
+
+audit.register("values.shown", "mask.changed")
+
+
+def rules_for(queue: Queue, agent: str) -> Rules:
+    """The rules that hold for an agent's questions in a queue."""
+    return _with_installed(
+        MaskRule.objects.filter(Q(queue__isnull=True) | Q(queue=queue), agent__in=["", agent]),
+    )
+
+
+def rules_of_case(code: str) -> Rules:
+    """The rules of all queues that a case, or the case of a task, has tasks in: its page hides by all of them."""
+    cases = Case.objects.filter(Q(code=code) | Q(tasks__code=code)).values("pk")
+    tasks = Task.objects.filter(case__in=cases)
+    where = Q(queue__isnull=True) | Q(queue__in=tasks.values("queue"))
+    return _with_installed(MaskRule.objects.filter(where, Q(agent="") | Q(agent__in=tasks.values("agent"))))
+
+
+def _with_installed(rules: QuerySet[MaskRule]) -> Rules:
+    found = list(rules.order_by("pk").values_list("by_name", "by_looks"))
+    return masking.installed() + Rules(
+        tuple(name for name, _looks in found if name), tuple(looks for _name, looks in found if looks)
+    )
+
+
+def without_secrets(exhibit: Content) -> Content:
+    """What lists and search may keep of a question."""
+    tool = exhibit.tool and replace(exhibit.tool, args_text=masking.masked_text(masking.masked(exhibit.tool.args_text)))
+    return replace(exhibit, tool=tool, message=exhibit.message and masking.masked_text(exhibit.message))
+
+
+def places(exhibit: Content) -> list[str]:
+    """What is hidden in a question, by the rules of its page: pointers, each behind the part it stands in."""
+    rules = masking.scope()
+    parts = {"args": exhibit.tool.args_text if exhibit.tool else None, "state": exhibit.state,
+             "metadata": exhibit.metadata, "tool": exhibit.tool_definition}  # fmt: skip
+    given = {name: text for name, text in parts.items() if text}
+    found = [f"{name}{place}" for name, text in given.items() for place in masking.hide(text, rules).places]
+    found += ["message"] * bool(rules.spans(exhibit.message or ""))
+    for at, text in enumerate(exhibit.messages):
+        found += [f"messages/{at}{place}" for place in masking.hide(text, rules).places]
+    return found
+
+
+def may_show(user: User) -> str | None:
+    """None when this person may be shown what is hidden in a case they see; else why not."""
+    if permissions.role_of(user) in (Role.REVIEWER, Role.AUDITOR):
+        return None
+    return _("Only reviewers of the queue and auditors are shown hidden values.")
+
+
+@transaction.atomic
+def show(case: Case, tasks: Iterable[tuple[Task, list[str]]], *, by: User, reason: str, now: datetime) -> None:
+    """Record that a person is shown what is hidden in these tasks. Raises NotAllowed and Invalid."""
+    if why_not := may_show(by):
+        raise NotAllowed(why_not)
+    reason = reason.strip()
+    if not reason or len(reason) > MOST_REASON:
+        raise Invalid([Problem("/reason", _("Say in up to %d characters what for.") % MOST_REASON)])
+    for task, places in tasks:
+        if places:
+            said = f"{by.display_name} was shown {len(places)} hidden {'value' if len(places) == 1 else 'values'}."
+            audit.record("values.shown", said, actor=by, task=task, data={"places": places, "reason": reason}, now=now)
+
+
+@transaction.atomic
+def set_rule(
+    *, name: str = "", looks: str = "", queue: Queue | None = None, agent: str = "", remove: bool = False, now: datetime
+) -> None:
+    """Add or take away one rule of a queue, an agent or everywhere."""
+    told: dict[str, Any] = {"queue": queue, "agent": agent, "by_name": name, "by_looks": looks}
+    rules = MaskRule.objects.filter(**told) if queue else MaskRule.objects.filter(**{**told, "queue": None})
+    changed = rules.delete()[0] if remove else int(MaskRule.objects.get_or_create(**told)[1])
+    if changed:
+        where = f"queue {queue.name}" if queue else f"agent {agent}" if agent else "every queue"
+        said = f"Values {'are no longer' if remove else 'are'} hidden in {where}."
+        data = {"queue": queue.name if queue else None, "agent": agent or None, "name": name, "looks": looks}
+        audit.record("mask.changed", said, data={**data, "removed": remove}, now=now)

@@ -1,0 +1,90 @@
+"""Entries of the trail as pages draw them: an icon, a tone and a name beside the sentence that was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from approvals import jsontext
+from approvals.models import AuditEntry, Case, User
+from approvals.trail import trailsearch
+
+# By the verb or by its noun; the last part of a decided entry is its verdict.
+LOOKS = {
+    "case.opened": ("doc", ""),
+    "case.settled": ("check", ""),
+    "case.taken": ("seal", ""),
+    "case.sent": ("send", ""),
+    "case.delivered": ("check", "tag-yes"),
+    "case.withdrawn": ("slash", "tag-warn"),
+    "case.blocked": ("stop", "tag-no"),
+    "case.accepted": ("shield", "tag-warn"),
+    "case.recalled": ("undo", "tag-warn"),
+    "task.opened": ("dot", "tag-act"),
+    "task.claimed": ("eye", ""),
+    "task.released": ("eye", ""),
+    "task.voided": ("undo", "tag-warn"),
+    "task.flagged": ("flag", "tag-warn"),
+    "task.result": ("tool", ""),
+    "exhibit.changed": ("ne", "tag-warn"),
+    "login.ok": ("key", ""),
+    "login.failed": ("key", "tag-warn"),
+    "incident.opened": ("warn", "tag-no"),
+    "run.interrupted": ("pause", "tag-act"),
+    "run.failed": ("cross", "tag-no"),
+    "run.rejected": ("stop", "tag-no"),
+    "run.truncated": ("doubt", "tag-warn"),
+    "run.unknown": ("doubt", "tag-warn"),
+    "delivery.in_doubt": ("doubt", "tag-warn"),
+    "resume.sealed": ("seal", ""),
+}
+NOUNS = {
+    "case": "doc", "task": "check", "run": "play", "resume": "seal", "delivery": "send", "agent": "agent",
+    "user": "person", "queue": "queue", "token": "key", "incident": "warn", "login": "key", "export": "download",
+}  # fmt: skip
+VERDICTS = {
+    "approved": ("check", ""), "rejected": ("cross", ""), "answered": ("form", ""), "cancelled": ("slash", ""),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    entry: AuditEntry
+    icon: str
+    tone: str
+    who: str
+
+
+def of_case(user: User, case: Case) -> list[Row]:
+    """What this person may read about a case, oldest first."""
+    entries = trailsearch.visible(user).filter(case=case).select_related("actor", "task", "case").order_by("seq")
+    return rows(entries)
+
+
+def rows(entries: Iterable[AuditEntry]) -> list[Row]:
+    return [Row(entry, *_look(entry), who=_who(entry)) for entry in entries]
+
+
+def _look(entry: AuditEntry) -> tuple[str, str]:
+    if entry.verb == "task.decided":
+        return _verdict_look(entry)
+    return LOOKS.get(entry.verb) or (NOUNS.get(entry.verb.partition(".")[0], "dot"), "")
+
+
+def _verdict_look(entry: AuditEntry) -> tuple[str, str]:
+    """By what the entry keeps; erased data leaves the plain sign."""
+    told = jsontext.loads(entry.data) if entry.data is not None else {}
+    if told.get("changedPaths"):
+        return "pen", "tag-edit"
+    return VERDICTS.get(told.get("verdict", ""), ("check", ""))
+
+
+def _who(entry: AuditEntry) -> str:
+    if entry.actor is not None:
+        name = entry.actor.display_name
+        return _("%(name)s, service") % {"name": name} if entry.actor_kind == "service" else name
+    if entry.actor_kind in ("person", "service"):
+        return _("a person no longer known by name")
+    return {"agent": entry.agent or _("the agent"), "caller": _("the caller")}.get(entry.actor_kind, "Countersign")

@@ -1,0 +1,90 @@
+"""Reading the trail: who may read which entries, the filters, and the search for words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from approvals import audit, permissions
+from approvals.models import AuditEntry, Decision, Task, User
+from approvals.models.cases import DecisionQuerySet
+from approvals.trail import trailindex
+
+READS = ("audit.searched", "case.shown", "case.viewed")  # what people looked at, and not what anybody did
+ANY, OPEN, YES, NO = "any", "open", "yes", "no"
+
+
+def visible(user: User) -> QuerySet[AuditEntry]:
+    """Auditors, operators and admins read all. Reviewers read what concerns their own tasks and themselves.
+
+    Entries on no case are about a run or an agent: read by those who own every task of that conversation.
+    """
+    if permissions.sees_all(user):
+        return AuditEntry.objects.all()
+    own = permissions.visible_tasks(user)
+    on_thread = Task.objects.filter(agent=OuterRef("agent"), thread_key=OuterRef("thread_key")).exclude(thread_key="")
+    mine, foreign = on_thread.filter(pk__in=own.values("pk")), on_thread.exclude(pk__in=own.values("pk"))
+    cases = permissions.visible_cases(user).values("pk")
+    return AuditEntry.objects.filter(
+        Q(task__in=own.values("pk"))
+        | Q(task__isnull=True, case__in=cases)
+        | Q(task__isnull=True, case__isnull=True, actor=user)
+        | (Q(task__isnull=True, case__isnull=True) & Exists(mine) & ~Exists(foreign))
+    )
+
+
+def filtered(
+    entries: QuerySet[AuditEntry], *, actor: str = "", verb: str = "", agent: str = "", thread: str = "",
+    since: datetime | None = None, until: datetime | None = None, q: str = "", case: str = "", tool: str = "",
+    queue: str = "", verdict: str = "", edited: str = "", incident: str = "", reads: str = YES,
+) -> QuerySet[AuditEntry]:  # fmt: skip
+    """Exactly these; `until` is not included. `q`: all of its words stand in the sentence, the names or the codes.
+
+    `verdict` and `edited` (yes, no) leave the entries that say decided; `incident` (any, open) those of such cases.
+    """
+    wanted = {
+        "actor__username": actor, "verb": verb, "agent": agent, "at__gte": since, "at__lt": until,
+        "thread_key": thread and key_of(thread), "case__code": case.upper(),
+    }  # fmt: skip
+    entries = entries.filter(**{name: value for name, value in wanted.items() if value})
+    if tool or queue:
+        entries = entries.filter(task__in=tasks(tool=tool, queue=queue).values("pk"))
+    if verdict or edited:
+        said = decisions(verdict=verdict, edited=edited).filter(task=OuterRef("task"), at=OuterRef("at"))
+        entries = entries.filter(Exists(said), verb="task.decided")
+    if incident:
+        entries = entries.filter(case__in=with_incident(incident))
+    if reads == NO and verb not in READS:
+        entries = entries.exclude(verb__in=READS)
+    words = audit.cleaned(q).split()
+    for word in words:
+        entries = entries.filter(search_text__contains=word)
+    return trailindex.narrowed(entries, words)
+
+
+def tasks(*, tool: str = "", queue: str = "") -> QuerySet[Task]:
+    wanted = {"tool": tool, "queue__name": queue}
+    return Task.objects.filter(**{name: value for name, value in wanted.items() if value})
+
+
+def decisions(*, verdict: str = "", edited: str = "") -> DecisionQuerySet:
+    """Those of this verdict, with edits or without; recalled and voided ones too."""
+    found = Decision.objects.filter(verdict=verdict) if verdict else Decision.objects.all()
+    return found.filter(edits__isnull=edited == NO) if edited else found
+
+
+def with_incident(which: str) -> list[int]:
+    """Cases on which the trail tells of an incident; `open`: of one that nobody closed. They are few: read at once."""
+    told = AuditEntry.objects.filter(verb__in=["incident.opened", "incident.closed"], case__isnull=False)
+    left: Counter[int] = Counter()
+    for case, verb in told.order_by().values_list("case_id", "verb"):
+        left[case] += 1 if verb == "incident.opened" else -int(which == OPEN)
+    return [case for case, number in left.items() if number > 0]
+
+
+def key_of(text: str) -> str:
+    """By which an id of any length is found: its SHA-256 in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

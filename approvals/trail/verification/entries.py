@@ -1,0 +1,89 @@
+"""The walk along the chain: every entry canonical, in its place, and every opened commitment true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from approvals.trail import chain
+from approvals.trail.verification.findings import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """One entry as it is stored: the body, its hash, and what stands beside it with its salts."""
+
+    seq: int
+    body: bytes
+    leaf_hash: str
+    texts: Mapping[str, bytes | None]  # a side column's bytes; None: erased
+    salts: Mapping[str, bytes | None]
+
+
+class Walk:
+    """Feed entries in order of `seq`; findings go into the report. `gaps`: a bundle may leave entries out."""
+
+    def __init__(self, report: Report, *, gaps: bool = False) -> None:
+        self.report, self.gaps = report, gaps
+        self.seq, self.leaf, self.log = 0, chain.NOTHING_BEFORE, ""
+        self.erased: list[tuple[int, str]] = []
+        self.true = True  # are the texts of the last entry those that it committed to?
+
+    def step(self, entry: Written) -> dict[str, Any] | None:
+        """The members of the body, or None when they cannot be trusted."""
+        self.report.entries += 1
+        follows = self._place(entry.seq)
+        if chain.leaf_hash(entry.body) != entry.leaf_hash:
+            self.report.tampered(f"The body of entry {entry.seq} does not have its hash.", entry.seq)
+        members = self._members(entry, follows)
+        # Go on from what the body really is: the next entry then shows which of the two was changed.
+        self.seq, self.leaf = entry.seq, chain.leaf_hash(entry.body)
+        self.report.head = entry.leaf_hash
+        if members:
+            self._commitments(entry, members["commit"])
+        return members
+
+    def _place(self, seq: int) -> bool:
+        """Whether this entry directly follows the one before."""
+        if seq == self.seq + 1:
+            return True
+        if not self.gaps:
+            missing = f"Entry {self.seq + 1} is missing." if seq > self.seq else f"Entry {seq} is out of order."
+            self.report.tampered(missing, min(self.seq + 1, seq))
+        return False
+
+    def _members(self, entry: Written, follows: bool) -> dict[str, Any] | None:
+        try:
+            members = chain.read_body(entry.body)
+        except chain.NotCanonical as problem:
+            self.report.tampered(f"Entry {entry.seq} is {problem}.", entry.seq)
+            return None
+        if members["seq"] != entry.seq:
+            self.report.tampered(f"Entry {entry.seq} says that it is entry {members['seq']}.", entry.seq)
+        if follows and members["prev"] != self.leaf:
+            self.report.tampered(f"Entry {entry.seq} does not follow the entry before it.", entry.seq)
+        self.log = self.log or members["log"]
+        if members["log"] != self.log:
+            self.report.tampered(f"Entry {entry.seq} belongs to another log.", entry.seq)
+        return members
+
+    def _commitments(self, entry: Written, commit: Any) -> None:
+        self.true = isinstance(commit, dict) and commit.keys() == set(chain.COMMITTED)
+        if not self.true:
+            self.report.tampered(f"Entry {entry.seq} does not commit to its texts.", entry.seq)
+            return
+        for field in chain.COMMITTED:
+            text, salt = entry.texts[field], entry.salts[field]
+            if text is None and salt is None:
+                self.erased.append((entry.seq, field))
+            elif text is None or salt is None or chain.commitment(field, salt, text) != commit[field]:
+                self.true = False
+                self.report.tampered(f"The {field} of entry {entry.seq} is not what was committed to.", entry.seq)
+
+
+def uncovered(erased: Sequence[tuple[int, str]], covered: set[tuple[int, str]], report: Report) -> None:
+    """Whatever is gone must have been erased by an entry that says so."""
+    for seq, field in erased:
+        if (seq, field) not in covered:
+            report.incomplete(f"The {field} of entry {seq} is gone, and no entry says that it was erased.", seq)

@@ -1,0 +1,279 @@
+"""Decide and recall: the two deeds of a reviewer that count. Everything is asked again under the lock of the case."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals import audit, clock, exhibits, jsontext, locking, permissions
+from approvals.kit import VerdictKit
+from approvals.models import Case, Decision, Task, User
+from approvals.models.cases import State
+from approvals.models.people import Role
+from approvals.refusals import (
+    AlreadyDecided,
+    Blocked,
+    Changed,
+    Expired,
+    Invalid,
+    NotAllowed,
+    Quarantined,
+    Taken,
+    Withdrawn,
+    WrongState,
+)
+from approvals.schemas import Problem
+from approvals.trail import anchors, attempts, chain
+from approvals.verbs import answering
+from approvals.verbs.answering import Answer, Given
+
+SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one question asked twice
+
+NAMELESS: dict[str, str] = {Decision.ByKind.CALLER: "The caller", Decision.ByKind.POLICY: "A rule"}
+
+
+@attempts.told("decide")
+@transaction.atomic
+def decide(
+    task: Task,
+    *,
+    by: User | None,
+    verdict: str,
+    edits: str | None = None,
+    input: str | None = None,
+    comment: str = "",
+    reason_code: str = "",
+    shown_digest: str,
+    idempotency_key: str = "",
+    by_kind: str = Decision.ByKind.PERSON,
+    batch: str = "",
+    now: datetime,
+) -> Decision:
+    """Record the answer to a task, exactly as it will leave; the last one of a case settles the case.
+
+    The same person with the same key and content gets the decision that was recorded then. `batch`: the list of which
+    it is one (`verbs.batch`). `by` None: whoever asked also answered (`by_kind` caller), and there is no undo.
+    Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
+    Invalid.
+    """
+    if missing := anchors.refusal():
+        raise Blocked(missing)
+    case, task = locking.locked(task)
+    by = locking.locked_person(by) if by else None
+    given = Given(verdict=verdict, edits=edits, input=input, comment=comment, reason_code=reason_code)
+    if by and idempotency_key and (stored := _stored(task, by, idempotency_key)):
+        return _same_again(stored, given, shown_digest)
+    _may(by, task, given.verdict)
+    _still_asked(case, task, shown_digest, now)
+    answer = _prepared(task, given, shown_digest)
+    _may(by, task, answer.verdict)
+    _one_answer_to_one_question(task, answer)
+    decision = Decision.objects.create(
+        task=task,
+        by=by,
+        by_kind=by_kind,
+        shown_digest=shown_digest,
+        idempotency_key=idempotency_key,
+        at=now,
+        **asdict(answer),
+    )
+    Task.objects.filter(pk=task.pk, state=State.OPEN).update(state=State.SETTLED, claimed_by=None, claimed_at=None)
+    settled = _settle_if_complete(case, now, undo=by is not None)
+    _record_decided(decision, now, batch)
+    if settled:
+        _record_settled(case, now)
+    return decision
+
+
+@attempts.told("take back")
+@transaction.atomic
+def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> list[Decision]:
+    """Take back one's own decisions of a case (or on one task), until the case is taken.
+
+    Raises Taken, Expired, Withdrawn, WrongState (nothing to take back), NotAllowed (somebody else's).
+    """
+    case = locking.locked_case(case)
+    by = locking.locked_person(by)
+    if permissions.role_of(by) not in (Role.REVIEWER, Role.OPERATOR):
+        raise NotAllowed(_("Only those who decide take decisions back."))
+    live = Decision.objects.live().filter(task__case=case).select_related("task__queue").order_by("task__position")
+    asked = list(live.filter(task=task) if task else live)
+    own = [decision for decision in asked if decision.by_id == by.pk]
+    if not own and asked:
+        raise NotAllowed(_("Only the author takes a decision back."))
+    _recallable(case, now)
+    if not own:
+        raise WrongState(_("There is no decision to recall."))
+    for decision in own:
+        _may(by, decision.task, decision.verdict)
+    Decision.objects.filter(pk__in=[decision.pk for decision in own]).update(recalled_at=now)
+    locking.ask_again(case, [decision.task for decision in own])
+    for decision in own:
+        _record_recalled(decision, by, now)
+    return own
+
+
+def _may(by: User | None, task: Task, verdict: str) -> None:
+    sentence = permissions.can_decide(by, task, verdict) if by else permissions.caller_can_decide(task, verdict)
+    if sentence:
+        raise NotAllowed(sentence)
+
+
+def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> None:
+    """Every reason why a task can no longer, or not yet, be decided; the most final one first."""
+    if case.state == State.WITHDRAWN:
+        raise Withdrawn(_("Nobody asks this any more: %s.") % case.get_ended_because_display())
+    live = task.decisions.live().select_related("by").first()
+    if live:
+        raise AlreadyDecided(live)
+    if case.state == State.QUARANTINED:
+        raise Quarantined(_("This case came after an error in the stream. An operator must accept it first."))
+    if case.is_expired(clock.at_least(now)):
+        raise Expired(_("Time ran out: an answer would come too late."))
+    if case.blocked:
+        raise Blocked(case.blocked)
+    if task.state != State.OPEN or case.state != State.OPEN:
+        raise WrongState(_("This task is not open: it is %s.") % task.get_state_display())
+    if task.shown_digest != shown_digest:
+        raise Changed(_("What is asked has changed since it was shown. Read it again."))
+
+
+def _prepared(task: Task, given: Given, shown_digest: str) -> Answer:
+    shown = task.exhibits.get(digest=shown_digest)
+    return answering.prepare(
+        given,
+        kit=VerdictKit.from_json(task.kit),
+        exhibit=exhibits.load(shown.body),
+        queue=task.queue,
+    )
+
+
+def _stored(task: Task, by: User, key: str) -> Decision | None:
+    return task.decisions.filter(by=by, idempotency_key=key).order_by("-pk").first()
+
+
+def _same_again(stored: Decision, given: Given, shown_digest: str) -> Decision:
+    """The decision of the first time. Raises Invalid `idempotency_mismatch` when the key came with something else."""
+    if stored.shown_digest == shown_digest:
+        again = _prepared(stored.task, given, shown_digest)
+        names = ("verdict", "answer", "edits", "input", "comment", "reason_code")
+        if all(getattr(again, name) == getattr(stored, name) for name in names):
+            return stored
+    problem = Problem("", _("This Idempotency-Key was used for another decision."))
+    raise Invalid([problem], code="idempotency_mismatch")
+
+
+def _one_answer_to_one_question(task: Task, answer: Answer) -> None:
+    """Equal ids in one case get one answer; the second decision must agree with the first."""
+    question = jsontext.loads(task.refs).get(SAME_QUESTION)
+    if question is None:
+        return
+    others = Decision.objects.live().filter(task__case=task.case_id).exclude(task=task).select_related("task")
+    for other in others:
+        if jsontext.loads(other.task.refs).get(SAME_QUESTION) == question and not _equal(other.answer, answer.answer):
+            text = _("%(code)s is the same question: one answer goes out for both, so they need the same one.")
+            raise Invalid([Problem("/verdict", text % {"code": other.task.code})])
+
+
+def _equal(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return jsontext.same(one, other)
+
+
+def _settle_if_complete(case: Case, now: datetime, *, undo: bool) -> bool:
+    """True when this was the last open task: the case may leave after the undo window, but never too late."""
+    if Task.objects.filter(case=case, state=State.OPEN).exists():
+        return False
+    deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS if undo else 0)
+    if case.deadline:
+        deliver_after = min(deliver_after, case.deadline - timedelta(seconds=2 * settings.EXPIRY_MARGIN_SECONDS))
+    case.deliver_after = max(now, deliver_after)
+    return bool(
+        Case.objects.filter(pk=case.pk, state=State.OPEN).update(
+            state=State.SETTLED, settled_at=now, deliver_after=case.deliver_after
+        )
+    )
+
+
+def _recallable(case: Case, now: datetime) -> None:
+    if case.state == State.WITHDRAWN:
+        raise Withdrawn(_("Nobody asks this any more: %s.") % case.get_ended_because_display())
+    if case.taken_at:
+        raise Taken(_("Too late: the answer is on its way."))
+    if case.is_expired(clock.at_least(now)):
+        raise Expired(_("Time ran out: the decisions stay as they are."))
+
+
+def _record_decided(decision: Decision, now: datetime, batch: str) -> None:
+    task = decision.task
+    name = decision.by.display_name if decision.by else NAMELESS[decision.by_kind]
+    changed = _changed(decision)
+    with_edits = f" with changes at {', '.join(changed)}" if changed else ""
+    audit.record(
+        "task.decided",
+        f"{name} {decision.verdict} {task.code}{with_edits}.",
+        actor=decision.by,
+        task=task,
+        data={**facts(decision), "changedPaths": changed, **({"batch": batch} if batch else {})},
+        now=now,
+    )
+
+
+def facts(decision: Decision) -> dict[str, Any]:
+    """What the trail keeps of a decision, and what `verification` compares with its row.
+
+    A reason code is there only where one was given: entries from before there were any stay true.
+    """
+    code = {"reasonCode": decision.reason_code} if decision.reason_code else {}
+    return {
+        "decision": decision.pk,
+        "verdict": decision.verdict,
+        "byKind": decision.by_kind,
+        "answer": decision.answer,
+        "answerDigest": None if decision.answer is None else digest_of(decision.answer),
+        "edits": decision.edits,
+        "input": decision.input,
+        "comment": decision.comment,
+        **code,
+        "shownDigest": decision.shown_digest,
+    }
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _changed(decision: Decision) -> Sequence[str]:
+    if decision.edits is None:
+        return []
+    shown = decision.task.exhibits.get(digest=decision.shown_digest)
+    return jsontext.changed_paths(exhibits.load(shown.body).proposal or "{}", decision.edits)
+
+
+def _record_settled(case: Case, now: datetime) -> None:
+    audit.record(
+        "case.settled",
+        f"{case.code} has all its answers.",
+        case=case,
+        data={"deliverAfter": case.deliver_after and chain.moment(case.deliver_after)},
+        now=now,
+    )
+
+
+def _record_recalled(decision: Decision, by: User, now: datetime) -> None:
+    audit.record(
+        "case.recalled",
+        f"{by.display_name} took the decision on {decision.task.code} back.",
+        actor=by,
+        task=decision.task,
+        data={"decision": decision.pk, "verdict": decision.verdict},
+        now=now,
+    )
