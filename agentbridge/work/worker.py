@@ -10,6 +10,7 @@ import asyncio
 import os
 import platform
 import secrets
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from time import monotonic
 
@@ -36,6 +37,7 @@ log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
+CLAIM_SECONDS = 0.25  # in one look: what is claimed waits for its request until the look is over, and its lease runs
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
 
@@ -183,11 +185,25 @@ def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> tupl
     if room <= 0:
         return [], False
     closed = breakers.closed_to(now)
-    wanted = resuming.claimable(now, closed=closed, limit=room)
-    tickets = [resuming.claim(pk, owner=owner, now=now) for pk, agent in wanted if breakers.of(agent).admits(now)]
+    tickets = list(claimed(resuming.claim, resuming.claimable(now, closed=closed, limit=room), owner, breakers))
     queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
-    tickets += [queueing.claim(pk, owner=owner, now=now) for pk, agent in queued if breakers.of(agent).admits(now)]
-    return [ticket for ticket in tickets if ticket is not None], any(sealed)
+    tickets += claimed(queueing.claim, queued, owner, breakers)
+    return tickets, any(sealed)
+
+
+def claimed(claim: Callable[..., Ticket | None], wanted: Sequence[tuple[int, int]], owner: str,
+            breakers: Breakers) -> Iterator[Ticket]:
+    """As many as there is time for, at least one, each leased from its own moment on.
+
+    On a busy machine a hundred claims take longer than a lease: then none of them could ever be sent.
+    """
+    end = monotonic() + CLAIM_SECONDS
+    for pk, agent in wanted:
+        now = clock.now()
+        if breakers.of(agent).admits(now) and (ticket := claim(pk, owner=owner, now=now)) is not None:
+            yield ticket
+        if monotonic() >= end:
+            return
 
 
 def let_go(ticket: Ticket) -> None:

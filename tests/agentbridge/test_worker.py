@@ -6,12 +6,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from agentbridge.delivery.backoff import Breakers
 from agentbridge.models import Run
+from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
+from approvals import clock
 from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, only_task
@@ -123,3 +129,28 @@ def test_a_first_run_that_cannot_be_sent_is_never_tried_again(script: Script, al
     run.refresh_from_db()
     assert (run.status, agent.posts) == (Run.Status.UNSENT, [])
     assert "refused" in run.error.lower() or "connect" in run.error.lower()
+
+
+def test_a_look_claims_no_more_than_there_is_time_for(script: Script, alice: User, monkeypatch: Any) -> None:
+    monkeypatch.setattr(at_work, "CLAIM_SECONDS", 0)
+    payer = register(script(pausing()))
+    for number in range(3):
+        ask(payer, alice, thread_id=f"thread-{number}")
+    assert len(at_work.find_work("one", Breakers(), 10, sweep=False)[0]) == 1
+    work()
+    assert Run.objects.filter(status=Run.Status.INTERRUPTED).count() == 2
+
+
+def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, settings: Any, monkeypatch: Any) -> None:
+    payer = register(script(pausing()))
+    for number in range(3):
+        ask(payer, alice, thread_id=f"thread-{number}")
+    began, seconds = timezone.now(), count()
+
+    def a_second_later() -> datetime:
+        return began + timedelta(seconds=next(seconds))
+
+    monkeypatch.setattr(clock, "now", a_second_later)
+    at_work.find_work("one", Breakers(), 10, sweep=False)
+    ends = Run.objects.order_by("pk").values_list("lease_until", flat=True)
+    assert [(end - began).total_seconds() - settings.LEASE_SECONDS for end in ends] == [1, 2, 3]
