@@ -14,6 +14,8 @@ from approvals.trail import trailsearch
 # By the verb or by its noun; the last part of a decided entry is its verdict.
 LOOKS = {
     "case.opened": ("doc", ""),
+    "case.shown": ("eye", ""),
+    "case.viewed": ("eye", ""),
     "case.settled": ("check", ""),
     "case.taken": ("seal", ""),
     "case.sent": ("send", ""),
@@ -25,6 +27,9 @@ LOOKS = {
     "task.opened": ("dot", "tag-act"),
     "task.claimed": ("eye", ""),
     "task.released": ("eye", ""),
+    "task.taken_over": ("hand", "tag-warn"),
+    "task.set_aside": ("clock", ""),
+    "task.picked_up": ("retry", ""),
     "task.voided": ("undo", "tag-warn"),
     "task.flagged": ("flag", "tag-warn"),
     "task.result": ("tool", ""),
@@ -43,6 +48,8 @@ LOOKS = {
 NOUNS = {
     "case": "doc", "task": "check", "run": "play", "resume": "seal", "delivery": "send", "agent": "agent",
     "user": "person", "queue": "queue", "token": "key", "incident": "warn", "login": "key", "export": "download",
+    "view": "filter", "note": "quote", "finding": "flag", "sample": "sum", "erasure": "trash", "hold": "shield",
+    "question": "search", "rule": "clock",
 }  # fmt: skip
 VERDICTS = {
     "approved": ("check", ""), "rejected": ("cross", ""), "answered": ("form", ""), "cancelled": ("slash", ""),
