@@ -83,9 +83,10 @@ class Sheet:
     was_posted: bool = False
 
     @property
-    def wrong(self) -> list[tuple[Problem, str]]:
-        """Each problem with the id of the control that mends it; "" where no single control does."""
-        return [(one, self._control(one.pointer)) for one in self.problems]
+    def wrong(self) -> list[tuple[Problem, str, str]]:
+        """Each problem with the id of the control that mends it ("": no single one does) and its place ("": ours)."""
+        places = ((one, "" if one.pointer in CONTROLS else one.pointer) for one in self.problems)
+        return [(one, self._control(one.pointer), place) for one, place in places]
 
     @property
     def said(self) -> dict[str, list[str]]:
