@@ -18,6 +18,7 @@ class Guard:
     table: str
     fixed: Sequence[str]  # columns that never change
     once: Sequence[str] = ()  # NULL until written, then fixed
+    emptied_later: Sequence[str] = ()  # the same, and they may become empty
     erasable: Sequence[Sequence[str]] = ()  # columns that may become NULL, all of a group at once
     emptied: Sequence[Sequence[str]] = ()  # the same for columns that are never NULL: they may become empty
     ends: tuple[str, Sequence[str]] | None = None  # a column and the values that it never leaves
@@ -31,6 +32,10 @@ class Guard:
         """The condition under which an UPDATE passes; `same` is the vendor's NULL-safe equality."""
         kept = [f'NEW."{name}" {same} OLD."{name}"' for name in self.fixed]
         kept += [f'(OLD."{name}" IS NULL OR NEW."{name}" {same} OLD."{name}")' for name in self.once]
+        kept += [
+            f'(OLD."{name}" IS NULL OR NEW."{name}" {same} OLD."{name}" OR coalesce(length(NEW."{name}"), 1) = 0)'
+            for name in self.emptied_later
+        ]
         for group in self.erasable:
             unchanged = " AND ".join(f'NEW."{name}" {same} OLD."{name}"' for name in group)
             erased = " AND ".join(f'NEW."{name}" IS NULL' for name in group)
@@ -150,7 +155,8 @@ LATER = (KEY, CHECKPOINT)  # of tables that came after the first migrations
 FINDING = Guard(
     table="approvals_finding",
     fixed=["id", "case_id", "seq", "by_id", "at"],
-    once=["closed_by_id", "closed_at", "reason"],
+    once=["closed_by_id", "closed_at"],
+    emptied_later=["reason"],
     emptied=[["text"]],
     message="a finding never changes; it is closed once",
 )

@@ -76,7 +76,9 @@ def _erase_rows(cases: Sequence[Case]) -> dict[str, int]:
     note = {"where": "", "text": ""}
     return {
         "chunks": StreamChunk.objects.filter(run__in=runs).update(data=b""),
-        "runs": Run.objects.filter(pk__in=runs).update(input=b"", snapshot="", error="", warnings="[]"),
+        "runs": Run.objects.filter(pk__in=runs).update(
+            input=b"", snapshot="", error="", error_code="", warnings="[]"
+        ),
         "calls": ToolCall.objects.filter(run__in=runs).update(args="", result=None),
         "pauses": Interrupt.objects.filter(run__in=runs).update(raw=""),
         "sealed": Resume.objects.filter(case__in=cases).update(

@@ -36,10 +36,12 @@ Cover = list[list[Any]]  # [[number of the entry, column], …]
 
 # Our own words about our own deeds, without a text from outside in them.
 SENTENCES_STAY = {
-    "case.opened", "case.settled", "case.taken", "case.sent", "case.delivered", "case.recalled", "case.shown",
+    "case.opened", "case.settled", "case.sent", "case.delivered", "case.recalled", "case.shown",
     "case.viewed", "task.claimed", "task.released", "task.voided", "task.result", "exhibit.changed", "resume.sealed",
     "finding.noted", "finding.closed", "export.made", "hold.placed", "erasure.asked", ERASED,
 }  # fmt: skip
+# Whose sentences stay unless this member of their data is in them: the agent's names, a person's words.
+IN_SENTENCES = {"task.decided": "changedPaths", "case.taken": "reason"}
 # Whose data is ids and digests: they prove who saw and found what, and that the rest was erased.
 DATA_STAYS = {
     "case.shown", "case.viewed", "finding.noted", "finding.closed", "erasure.asked", "erasure.refused", "hold.placed",
@@ -55,13 +57,14 @@ def erase(cases: Sequence[Case]) -> Cover:
     Exhibit.objects.filter(task__in=tasks).update(body="")
     Decision.objects.filter(task__in=tasks).update(answer=None, edits=None, input=None, comment="")
     Noted.objects.filter(case__in=cases).update(text="")
+    Noted.objects.filter(case__in=cases, reason__isnull=False).update(reason="")
     Note.objects.filter(task__in=tasks).update(text="")
     Draft.objects.filter(task__in=tasks).delete()
     SetAside.objects.filter(task__in=tasks).update(note="")
     StoredAnswer.objects.filter(path_key__in=list(path_keys(tasks))).delete()
     for task in tasks:
         _erase_task(task)
-    Case.objects.filter(pk__in=[case.pk for case in cases]).update(flags=[])
+    Case.objects.filter(pk__in=[case.pk for case in cases]).update(flags=[], blocked="")
     return erase_entries(entries_of(cases))
 
 
@@ -107,8 +110,9 @@ def erase_entries(entries: QuerySet[AuditEntry]) -> Cover:
 
 
 def _sentence_goes(entry: AuditEntry) -> bool:
-    if entry.verb == "task.decided":  # the names of changed members are the agent's
-        return bool(entry.data is not None and jsontext.loads(entry.data).get("changedPaths"))
+    foreign = IN_SENTENCES.get(entry.verb)
+    if foreign:
+        return bool(entry.data is not None and jsontext.loads(entry.data).get(foreign))
     return entry.verb not in SENTENCES_STAY
 
 
