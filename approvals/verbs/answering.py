@@ -37,12 +37,13 @@ class Answer(Given):
 def prepare(given: Given, *, kit: VerdictKit, exhibit: Content, queue: Queue) -> Answer:
     """Check everything against the kit and build the answer. Raises Invalid with pointers into what was sent."""
     problems = [*_unreadable("edits", given.edits), *_unreadable("input", given.input)]
-    problems += reasons.problems(queue, code=given.reason_code, comment=given.comment)
     if given.verdict not in Verdict.values:
         problems.append(Problem("/verdict", _("The verdict is one of: %s.") % ", ".join(Verdict.values)))
+    # A whole answer may hold the comment that a queue asks for.
+    meant = given if problems else _as_meant(given, kit, exhibit.proposal)
+    problems += reasons.problems(queue, code=meant.reason_code, comment=meant.comment)
     if problems:
         raise Invalid(problems)
-    meant = _as_meant(given, kit, exhibit.proposal)
     said = {**asdict(meant), "comment": reasons.told(queue, meant.reason_code, meant.comment)}
     del said["reason_code"]
     try:

@@ -97,6 +97,18 @@ def test_edited_arguments_go_through_the_kit(web: str, script: Script) -> None:
     assert b'"editedArgs":{"amount":9007199254740993}' in agent.posts[1].body
 
 
+def test_a_reason_that_is_in_the_answer_is_the_reason_that_a_queue_asks_for(web: str, script: Script) -> None:
+    said = {"type": "object", "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}}}
+    agent = script(pausing(interrupt(responseSchema=said)), finishing())
+    asking = caller(web, agent)
+    Queue.objects.update(reason_required=True, reason_length=5)
+    with_reason = {**NO, "payload": {"approved": False, "reason": "It was paid already."}}
+    assert asking.run(answers(NO)).status_code == 422
+    with bridge():
+        assert [asking.run(answers(with_reason)).status_code for _again in range(2)] == [200, 200]
+    assert (Decision.objects.get().comment, agent.resumes) == ("It was paid already.", [[with_reason]])
+
+
 def test_there_is_no_undo_for_a_caller(web: str, script: Script, settings: Any) -> None:
     settings.UNDO_SECONDS = 3600
     with bridge():
