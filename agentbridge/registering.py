@@ -121,7 +121,7 @@ def _create(wanted: Wanted, *, by: User | None, now: datetime) -> tuple[Agent, T
 
 
 def _update(agent: Agent, wanted: Wanted, *, by: User | None, now: datetime) -> list[str]:
-    before = agent.url
+    before, replay = agent.url, agent.replay_class
     changed = _apply(agent, wanted, by=by, now=now)
     agent.save(update_fields={*changed, "url_version", *standing.COLUMNS})
     said = f"Agent “{agent.name}” was changed: {', '.join(changed) or 'nothing'}."
@@ -130,6 +130,11 @@ def _update(agent: Agent, wanted: Wanted, *, by: User | None, now: datetime) -> 
         said = f"Agent “{agent.name}” has another address; deliveries sealed for the old one wait for an operator."
         data = {"from": place_of(before), "to": place_of(agent.url), "urlVersion": agent.url_version}
         trail.of_agent("agent.url_changed", said, agent=agent, actor=by, data=data, now=now)
+        if agent.replay_class != replay and "replay_class" not in changed:
+            said = f"Agent “{agent.name}” counts as unknown again: “{replay}” was proven for its old address."
+            data = {"from": replay, "to": agent.replay_class}
+            trail.of_agent("agent.replay_lapsed", said, agent=agent, actor=by, data=data, now=now)
+            changed.append("replay_class")
     return changed
 
 
@@ -159,12 +164,13 @@ def _apply(agent: Agent, wanted: Wanted, *, by: User | None, now: datetime) -> l
     changed = [name for name, value in given.items() if _differs(agent, name, value)]
     if "replay_class" in changed and by is not None and not wanted.reason.strip():
         raise BadAgent(_("Say why: another replay class needs a reason."), "reason")
-    if "url" in changed and agent.pk:
-        agent.url_version += 1  # what was sealed for the old address waits until a person binds it to the new one
     for name in changed:
         setattr(agent, name, given[name])
     if "replay_class" in changed:
         standing.give_class(agent, agent.replay_class, now=now)
+    if "url" in changed and agent.pk:
+        agent.url_version += 1  # what was sealed for the old address waits until a person binds it to the new one
+        standing.moved(agent, wanted.replay if by is None or wanted.reason.strip() else None, now=now)
     return changed
 
 

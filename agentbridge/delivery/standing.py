@@ -39,6 +39,12 @@ def give_class(agent: Agent, replay: str, *, now: datetime) -> None:
     agent.replay_server = last.values_list("http_version_note", flat=True).first()
 
 
+def moved(agent: Agent, proven: str | None, *, now: datetime) -> None:
+    """Another address, on the unsaved row: the class that is `proven` for it, and unknown where that is not said."""
+    give_class(agent, proven or ReplayClass.UNKNOWN, now=now)
+    agent.replay_server = None  # the one that answered last was at the old address
+
+
 @transaction.atomic
 def heard(agent: Agent, server: str, *, now: datetime) -> None:
     """An event stream came from a server that calls itself so. Another name than at the proof ends the proof.

@@ -18,6 +18,7 @@ from agentbridge import checking, registering, tending, wording
 from agentbridge.delivery import ledger
 from agentbridge.forms import AgentForm
 from agentbridge.models import Agent
+from agentbridge.models.agents import ReplayClass
 from agentbridge.registering import BadAgent
 from agentbridge.views.agents import agent_page, find_agent
 from approvals import permissions
@@ -141,6 +142,8 @@ def tell(request: PersonRequest, agent: Agent, changed: list[str]) -> None:
         return
     if "headers" in changed and not agent.headers:
         messages.warning(request, _("The headers belonged to the old address and are gone. Set them anew if needed."))
+    if "replay_class" in changed and agent.replay_class == ReplayClass.UNKNOWN:
+        messages.warning(request, _("The replay class was proven for the old address and is unknown again."))
     waiting = ledger.bound_elsewhere(agent).count()
     if waiting:
         text = ngettext(

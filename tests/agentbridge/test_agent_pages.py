@@ -104,6 +104,12 @@ def test_another_address_says_what_waits_and_what_is_gone(as_adam, agent, open_c
     assert 'data-flag="agent-changed"' in page.source
 
 
+def test_another_address_ends_what_was_proven(as_adam, agent):
+    Agent.objects.update(replay_class="verified")
+    page = read(change(as_adam, url="http://127.0.0.1:9001/agui", replay="verified"))
+    assert "proven for the old address" in page.text and saved(agent).replay_class == "unknown"
+
+
 def test_every_setting_is_kept(as_adam, agent):
     change(
         as_adam, dialect="strands", replay="guarded", reason="behind the guard", tolerances=["nested-run"],

@@ -84,6 +84,30 @@ def test_credentials_given_anew_go_to_the_new_address(adam, agent):
     assert agent.headers == '[["X-Key", "new"]]'
 
 
+def test_another_address_is_not_proven(adam, agent):
+    change(agent, adam, replay="verified", reason="probed twice")
+    assert change(agent, adam, url="https://other.example/", replay="verified") == ["url", "headers", "replay_class"]
+    lapsed = AuditEntry.objects.get(verb="agent.replay_lapsed")
+    assert agent.replay_class == "unknown" and agent.replay_server is None
+    assert "proven for its old address" in lapsed.sentence and lapsed.actor == adam
+
+
+def test_a_class_that_is_said_for_the_new_address_counts(adam, agent):
+    change(agent, adam, replay="guarded", reason="our guard")
+    change(agent, adam, url="https://other.example/", replay="guarded", reason="the same guard stands there")
+    assert agent.replay_class == "guarded"
+    registering.register(wanted(url="https://third.example/", replay="verified"), now=timezone.now())
+    agent.refresh_from_db()
+    assert agent.replay_class == "verified" and "agent.replay_lapsed" not in verbs()
+
+
+def test_the_shell_says_that_the_class_lapsed(agent, capsys):
+    Agent.objects.update(replay_class="guarded")
+    call_command("add_agent", "payer", "https://other.example/")
+    assert "unknown" in capsys.readouterr().err
+    assert Agent.objects.get().replay_class == "unknown" and verbs()[-1] == "agent.replay_lapsed"
+
+
 def test_what_is_not_mentioned_stays(adam, agent):
     assert change(agent, adam, name="Payer", dialect="strands") == ["dialect"]
     assert agent.headers and agent.url_version == 1

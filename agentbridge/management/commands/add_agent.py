@@ -46,17 +46,25 @@ class Command(BaseCommand):
             caller_decides=options["caller_decides"],
             receipts="" if options["receipts"] == "off" else options["receipts"],
         )  # fmt: skip
-        had_headers = Agent.objects.filter(slug=wanted.slug).exclude(headers="").exists()
+        before = Agent.objects.filter(slug=wanted.slug).first()
         try:
             agent, tokens = registering.register(wanted, new_token=options["new_token"], now=timezone.now())
         except registering.BadAgent as reason:
             raise CommandError(str(reason)) from reason
-        if had_headers and not agent.headers and wanted.headers is None:
-            self.stderr.write("The address changed, so the headers that belonged to the old one are no longer sent.")
+        if before is not None:
+            self.say_what_was_lost(before, agent, wanted)
         told = {"slug": agent.slug}
         if tokens is not None:
             told |= {"hostToken": tokens.host, "callerToken": tokens.caller}
         self.stdout.write(json.dumps(told))
+
+    def say_what_was_lost(self, before: Agent, agent: Agent, wanted: registering.Wanted) -> None:
+        """What belonged to the old address and nobody gave anew."""
+        if before.headers and not agent.headers and wanted.headers is None:
+            self.stderr.write("The address changed, so the headers that belonged to the old one are no longer sent.")
+        if before.replay_class != agent.replay_class and wanted.replay is None:
+            told = f"The address changed, so the replay class is {agent.replay_class}: it was proven for the old one."
+            self.stderr.write(told)
 
 
 def slug_of(text: str) -> str:
