@@ -22,7 +22,9 @@ from typing import Any
 Json = dict[str, Any]
 RESET = "reset"  # cut the connection at once
 HANG = "hang"  # keep it open and say nothing
-Part = bytes | float | str | Callable[[], Any]  # bytes to send, seconds to wait, RESET, HANG, something to do
+PATIENCE = 10.0  # seconds for an event that the test sets; then the connection is cut
+# Bytes to send, seconds or an event to wait for, RESET, HANG, something to do.
+Part = bytes | float | str | threading.Event | Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,10 @@ async def play(answer: Answer, post: Post, writer: asyncio.StreamWriter) -> None
             return
         if part == HANG:
             await asyncio.sleep(3600)
+        elif isinstance(part, threading.Event):
+            if not await asyncio.to_thread(part.wait, PATIENCE):
+                writer.transport.abort()
+                return
         elif isinstance(part, float | int):
             await asyncio.sleep(part)
         elif isinstance(part, bytes):

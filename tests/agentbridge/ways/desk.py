@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,14 @@ def asked(run_id: str = "run-1", thread_id: str = "thread-1", **more: Any) -> Js
         "threadId": thread_id, "runId": run_id, "state": {}, "tools": [], "context": [], "forwardedProps": {},
         "messages": [{"id": "u-1", "role": "user", "content": "please"}], **more,
     }  # fmt: skip
+
+
+def heard(parts: Iterator[bytes], word: bytes) -> bytes:
+    """What comes, up to the part with this word. Fails when the stream ends without it."""
+    told = b""
+    while word not in told:
+        told += next(parts)
+    return told
 
 
 @dataclass

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.agentbridge.ways.desk import asked
+from tests.agentbridge.ways.desk import asked, heard
 from tests.desk import Desk, own_database
 from tests.scripted_agent import Answer, ScriptedAgent, call, finished, interrupt, result, started
 
@@ -35,11 +35,16 @@ def caller(desk: Desk, agent: ScriptedAgent, slug: str) -> dict[str, str]:
 
 
 def test_frames_pass_daphne_one_by_one(desk: Desk) -> None:
-    with ScriptedAgent([Answer([started(), 0.5, call(), 0.5, finished()])]) as agent:
-        headers, at = caller(desk, agent, "steady"), []
+    first, second = threading.Event(), threading.Event()
+    with ScriptedAgent([Answer([started(), first, call(), second, finished()])]) as agent:
+        headers = caller(desk, agent, "steady")
         with httpx.stream("POST", f"{desk.url}/agui/steady", json=asked(), headers=headers, timeout=20) as answer:
-            at = [time.monotonic() for _part in answer.iter_raw()]
-    assert at[1] - at[0] > 0.3 and at[-1] - at[1] > 0.3
+            parts = answer.iter_raw()
+            heard(parts, b"RUN_STARTED")
+            first.set()
+            heard(parts, b"TOOL_CALL_END")
+            second.set()
+            heard(parts, b"RUN_FINISHED")
 
 
 def test_a_decision_reaches_the_front_end_that_follows(desk: Desk) -> None:
@@ -49,10 +54,6 @@ def test_a_decision_reaches_the_front_end_that_follows(desk: Desk) -> None:
         httpx.post(f"{desk.url}/agui/followed", json=input_, headers=headers, timeout=20)
         desk.decide(desk.open_tasks("thread-f")[0], "approved")
         address = f"{desk.url}/agui/followed/threads/thread-f/events?run=run-1"
-        seen = b""
         with httpx.stream("GET", address, headers=headers, timeout=20) as answer:
-            for part in answer.iter_raw():
-                seen += part
-                if b"RUN_FINISHED" in seen:
-                    break
+            seen = heard(answer.iter_raw(), b"RUN_FINISHED")
     assert b"TOOL_CALL_RESULT" in seen
