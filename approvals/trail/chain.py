@@ -23,10 +23,20 @@ NOTHING_BEFORE = "0" * 64
 COMMITTED = ("sentence", "refs", "data")
 MEMBERS = frozenset(("v", "log", "seq", "prev", "at", "type", "actor", "case", "task", "policy", "commit"))
 SALT_BYTES = 32
+_OPENS = {field: b"countersign/commit/v1\x00" + field.encode() + b"\x00" for field in COMMITTED}
 
 
 class NotCanonical(ValueError):
     """A body that is not the one way to write what it says."""
+
+
+def _no_float(text: str) -> Any:
+    raise ValueError(f"{text} is no number of ours")
+
+
+# Made once: half of the time that `json.loads` and `json.dumps` take for a body goes into making these.
+_read = json.JSONDecoder(parse_float=_no_float, parse_constant=_no_float).decode
+_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 def new_salt() -> bytes:
@@ -39,7 +49,7 @@ def stored_bytes(text: str) -> bytes:
 
 
 def commitment(field: str, salt: bytes, text: bytes) -> str:
-    return hashlib.sha256(b"countersign/commit/v1\x00" + field.encode() + b"\x00" + salt + text).hexdigest()
+    return hashlib.sha256(_OPENS[field] + salt + text).hexdigest()
 
 
 def leaf_hash(body: bytes) -> str:
@@ -48,7 +58,7 @@ def leaf_hash(body: bytes) -> str:
 
 def moment(at: datetime) -> str:
     """RFC 3339 in UTC with microseconds and `Z`, as everywhere outside."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def write_body(members: Mapping[str, Any]) -> bytes:
@@ -58,12 +68,12 @@ def write_body(members: Mapping[str, Any]) -> bytes:
 def read_body(body: bytes) -> dict[str, Any]:
     """The members of a body. Raises NotCanonical for anything that `write_body` would not have written."""
     try:
-        members = json.loads(body)
-    except ValueError as problem:
+        members = _read(body.decode())
+    except (ValueError, RecursionError) as problem:
         raise NotCanonical(f"not JSON: {problem}") from None
     if not isinstance(members, dict) or members.keys() != MEMBERS or members["v"] != VERSION:
         raise NotCanonical("not the members of an entry")
     # Without floats and with ASCII names, sorted and compact is RFC 8785, and seven times as fast as writing it anew.
-    if json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() != body:
+    if _written(members).encode("utf-8", "surrogatepass") != body:
         raise NotCanonical("not canonical JSON")
     return members

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from agentbridge.record import verifying
 from approvals import reviewing
 from approvals.models import AuditEntry, Checkpoint, Decision, Exhibit
 from approvals.trail import anchors, chain, checkpoints, verification
@@ -67,6 +69,30 @@ def rewritten(seq: int, **members: object) -> None:
     told = chain.read_body(AuditEntry.objects.get(seq=seq).body)
     body = chain.write_body({**told, **members})
     store(seq, body=body, leaf_hash=chain.leaf_hash(body))
+
+
+FORMS = (5, [], "x", {}, {"kind": {}}, True, "\ud800", None)
+
+
+def other_form(chance: random.Random, head: int) -> int:
+    """A member of another form than anybody reads."""
+    seq, name = chance.randint(1, head), chance.choice(sorted(chain.MEMBERS - {"policy"}))
+    members = chain.read_body(AuditEntry.objects.get(seq=seq).body)
+    form = chance.choice([form for form in FORMS if form != members[name]])
+    body = json.dumps({**members, name: form}, sort_keys=True, separators=(",", ":")).encode()
+    store(seq, body=body, leaf_hash=chain.leaf_hash(body))
+    return seq
+
+
+def other_data(chance: random.Random, head: int) -> int:
+    """What an entry tells of is replaced, and its commitment made to fit."""
+    entry = chance.choice(AuditEntry.objects.exclude(task=None).exclude(data=None).order_by("seq"))
+    data = chance.choice(["[]", "5", "{", '{"decision":{}}', '{"a":1,"a":2}', "[" * 100_000, '{"shownDigest":[]}'])
+    members = chain.read_body(entry.body)
+    commit = members["commit"] | {"data": chain.commitment("data", entry.data_salt, data.encode())}
+    rewritten(entry.seq, commit=commit)
+    store(entry.seq, data=data)
+    return entry.seq
 
 
 def other_prev(chance: random.Random, head: int) -> int:
@@ -150,7 +176,8 @@ KINDS: dict[str, Callable[[random.Random, int], int | None]] = {
     **{field: flip(field) for field in ("body", "leaf_hash", *SIDES, *(f"{side}_salt" for side in SIDES))},
     **{f"checkpoint {field}": other_checkpoint(field) for field in ("note", "frontier")},
     "prev": other_prev, "chain": chain_rewritten, "delete": deleted, "swap": swapped, "insert": inserted, "cut": cut,
-    "rollback": rolled_back, "shown": other_shown, "answer": other_answer, "decision": decision_gone,
+    "rollback": rolled_back, "form": other_form, "shown": other_shown, "answer": other_answer,
+    "decision": decision_gone,
 }  # fmt: skip
 
 
@@ -195,3 +222,12 @@ def test_a_decision_without_an_entry_is_found(clean, n, alice):
     row.save(force_insert=True)
     said = [finding.sentence for finding in verification.verify().findings]
     assert f"There is a decision on {row.task.code} that no entry tells of." in said
+
+
+@pytest.mark.parametrize("n", range(8))
+def test_no_form_of_an_entry_ends_the_search(clean, n):
+    with transaction.atomic(), guards_off():
+        seq = other_data(random.Random(n), clean)
+    report = verification.verify(checks=[verifying.checks])
+    assert report.status == verification.TAMPERED
+    assert report.first_bad in (seq, seq + 1)  # a body with its own hash shows in the next one

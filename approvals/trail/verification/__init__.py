@@ -17,7 +17,7 @@ from approvals.models import AuditEntry, AuditLog
 from approvals.trail import chain
 from approvals.trail.verification import marks
 from approvals.trail.verification.entries import Walk, Written, uncovered
-from approvals.trail.verification.findings import GOOD, INCOMPLETE, TAMPERED, USAGE, Check, Finding, Report
+from approvals.trail.verification.findings import GOOD, INCOMPLETE, TAMPERED, UNREADABLE, USAGE, Check, Finding, Report
 from approvals.trail.verification.rows import COLUMNS, Rows, illegal_states
 
 __all__ = ["GOOD", "INCOMPLETE", "TAMPERED", "USAGE", "Check", "Finding", "Report", "Walk", "Written", "verify"]
@@ -46,9 +46,12 @@ def verify(checks: Sequence[Check] = (), *, since: int | None = None) -> Report:
         members = walk.step(entry)
         signed.step(walk.leaf)
         if members:
-            rows.columns(entry.seq, members, stored)
-            if walk.true:  # what was changed tells nothing
-                rows.told(entry.seq, members, stored["data"])
+            try:
+                rows.columns(entry.seq, members, stored)
+                if walk.true:  # what was changed tells nothing
+                    rows.told(entry.seq, members, stored["data"])
+            except UNREADABLE as problem:
+                report.unreadable(f"Entry {entry.seq}", problem, entry.seq)
     if walk.log and not AuditLog.objects.filter(origin=walk.log).exists():
         report.tampered("The log's own name was changed.")
     signed.finish(walk.seq)
@@ -59,7 +62,11 @@ def verify(checks: Sequence[Check] = (), *, since: int | None = None) -> Report:
     for name in guards.missing(guards.ALL, connection):
         report.tampered(f"The database no longer protects its rows: trigger {name} is missing.")
     for check in checks:
-        report.findings.extend(check(edge))
+        try:
+            for finding in check(edge):
+                report.findings.append(finding)
+        except UNREADABLE as problem:
+            report.unreadable("What stands beside the trail", problem)
     return report
 
 

@@ -34,11 +34,12 @@ class Walk:
         """The members of the body, or None when they cannot be trusted."""
         self.report.entries += 1
         follows = self._place(entry.seq)
-        if chain.leaf_hash(entry.body) != entry.leaf_hash:
+        leaf = chain.leaf_hash(entry.body)
+        if leaf != entry.leaf_hash:
             self.report.tampered(f"The body of entry {entry.seq} does not have its hash.", entry.seq)
         members = self._members(entry, follows)
         # Go on from what the body really is: the next entry then shows which of the two was changed.
-        self.seq, self.leaf = entry.seq, chain.leaf_hash(entry.body)
+        self.seq, self.leaf = entry.seq, leaf
         self.report.head = entry.leaf_hash
         if members:
             self._commitments(entry, members["commit"])

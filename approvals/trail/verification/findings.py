@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 GOOD, TAMPERED, USAGE, INCOMPLETE = 0, 1, 2, 3
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Report:
 
     def incomplete(self, sentence: str, seq: int | None = None) -> None:
         self.findings.append(Finding("incomplete", sentence, seq))
+
+    def unreadable(self, what: str, problem: Exception, seq: int | None = None) -> None:
+        """Whoever forges makes forms that nobody wrote a reader for: that is a finding, not the end of the search."""
+        self.tampered(f"{what} cannot be read: {type(problem).__name__}, {problem}.", seq)
 
     @property
     def status(self) -> int:

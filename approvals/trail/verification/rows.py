@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from approvals import exhibits, jsontext
+from approvals import exhibits
 from approvals.models import AuditEntry, Case, Decision, Exhibit, State, Task
 from approvals.trail import chain
 from approvals.trail.verification.findings import Report
@@ -60,9 +60,8 @@ class Rows:
         made = Decision.objects.filter(at__gte=since) if since else Decision.objects.all()
         for decision in made.select_related("task", "by").order_by("pk").iterator(chunk_size=2000):
             place = (decision.task.code, chain.moment(decision.at), decision.by.pseudonym if decision.by else None)
-            digest = _digest(jsontext.dumps(facts(decision)))
-            stored = Stored(decision.pk, digest, decision.recalled_at is not None, decision.voided_at is not None)
-            rows.decisions.setdefault(place, []).append(stored)
+            ends = (decision.recalled_at is not None, decision.voided_at is not None)
+            rows.decisions.setdefault(place, []).append(Stored(decision.pk, _digest(facts(decision)), *ends))
         kept = Exhibit.objects.filter(frozen_at__gte=since) if since else Exhibit.objects.all()
         frozen = kept.order_by("pk").values_list("task__case__code", "task__code", "digest", "body")
         for case, code, shown, body in frozen.iterator(chunk_size=2000):
@@ -112,7 +111,7 @@ class Rows:
             return
         if data is None:
             self.untold.add(members["task"])
-        tell(self, seq, members, {} if data is None else jsontext.loads(data))
+        tell(self, seq, members, {} if data is None else read_data(data))
 
     def told_decided(self, seq: int, members: dict[str, Any], data: dict[str, Any]) -> None:
         place = (members["task"], members["at"], members["actor"] and members["actor"]["id"])
@@ -123,7 +122,7 @@ class Rows:
         elif stored and data:
             for beside in ("changedPaths", "batch"):  # told with the decision, stored nowhere else
                 data.pop(beside, None)
-            digest = _digest(jsontext.dumps(data))
+            digest = _digest(data)
             if all(one.digest != digest for one in stored):
                 self.report.tampered(f"The decision of entry {seq} is not what was decided.", seq)
 
@@ -182,9 +181,24 @@ def batched(codes: list[str], size: int = 500) -> Iterator[list[str]]:
     return (codes[start : start + size] for start in range(0, len(codes), size))
 
 
-def _digest(text: str) -> bytes:
+def read_data(text: str) -> dict[str, Any]:
+    """What an entry tells: a JSON object that every reader takes alike. Raises ValueError."""
+    found = json.loads(text, object_pairs_hook=_unambiguous)
+    if not isinstance(found, dict):
+        raise ValueError("not an object")
+    return found
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a member is there twice")
+    return found
+
+
+def _digest(members: dict[str, Any]) -> bytes:
     """Of a JSON object, whatever the order of its members."""
-    return hashlib.sha256(json.dumps(jsontext.loads(text), sort_keys=True).encode()).digest()
+    return hashlib.sha256(json.dumps(members, sort_keys=True).encode()).digest()
 
 
 def illegal_states() -> Iterator[str]:
