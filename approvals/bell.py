@@ -1,13 +1,15 @@
 """Rings when the trail may have grown, so that nobody has to wait for the next poll. A hint and nothing more.
 
 PostgreSQL tells it by NOTIFY, which `audit.record` sends with the chain lock; on SQLite every commit moves the
-write-ahead log, and looking at a file's times costs less than a query. It may ring for nothing, and a ring may be lost
+write-ahead log or, where the last connection closes behind it, the database itself, and looking at the times of files
+costs less than a query. It may ring for nothing, and a ring may be lost
 with a connection: whoever waits has a poll of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -65,16 +67,16 @@ class Bell:
             while True:
                 await self._hear_notices()
                 await self._tick(AGAIN_SECONDS)
-        if file := write_ahead_log():
-            await self._watch(file)
+        if files := moved_by_commits():
+            await self._watch(files)
         while True:
             await self._tick(AGAIN_SECONDS)
 
-    async def _watch(self, file: Path) -> None:
-        before = seen = moved(file)
+    async def _watch(self, files: Sequence[Path]) -> None:
+        before = seen = [moved(file) for file in files]
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            found = moved(file)
+            found = [moved(file) for file in files]
             # Once more at the next look: the first may have come in the middle of a commit.
             if found != seen or seen != before:
                 self.ring()
@@ -103,10 +105,13 @@ def address() -> dict[str, Any]:
     return {name: value for name, value in connection.get_connection_params().items() if name not in django_only}
 
 
-def write_ahead_log() -> Path | None:
-    """The file that every commit on SQLite moves; None for a database that is in no file."""
+def moved_by_commits() -> list[Path]:
+    """The write-ahead log of SQLite, and the database, which alone is left when its only writer has gone.
+
+    Empty for a database that is in no file.
+    """
     name = str(connection.settings_dict["NAME"])
-    return None if ":memory:" in name or "mode=memory" in name else Path(f"{name}-wal")
+    return [] if ":memory:" in name or "mode=memory" in name else [Path(f"{name}-wal"), Path(name)]
 
 
 def moved(file: Path) -> tuple[int, int]:
