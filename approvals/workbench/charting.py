@@ -53,7 +53,7 @@ def drawn(counts: Counts) -> Chart | None:
     if not counts.total:
         return None
     top = nice(max(period.total for period in counts.periods))
-    step = (WIDTH - LEFT) / len(counts.periods)
+    step = min((WIDTH - LEFT) / len(counts.periods), WIDEST * 2.5)  # few bars stand where a phone shows them
     width = min(WIDEST, step * 0.6)
     bars = [
         bar
