@@ -49,7 +49,7 @@ NOUNS = {
     "case": "doc", "task": "check", "run": "play", "resume": "seal", "delivery": "send", "agent": "agent",
     "user": "person", "queue": "queue", "token": "key", "incident": "warn", "login": "key", "export": "download",
     "view": "filter", "note": "quote", "finding": "flag", "sample": "sum", "erasure": "trash", "hold": "shield",
-    "question": "search", "rule": "clock",
+    "question": "search", "rule": "clock", "desk": "gear",
 }  # fmt: skip
 VERDICTS = {
     "approved": ("check", ""), "rejected": ("cross", ""), "answered": ("form", ""), "cancelled": ("slash", ""),
