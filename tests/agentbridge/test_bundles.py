@@ -22,7 +22,7 @@ from agentbridge.record import evidence
 from approvals.models import AuditEntry, Case
 from approvals.trail import bundles, checkpoints, merkle
 from approvals.trail.bundles import spreadsheet
-from approvals.trail.bundles.verify import Tree, check, verified
+from approvals.trail.bundles.verify import Tree, Unusable, check, verified
 from tests.bridge_work import paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import finishing, pausing
@@ -122,11 +122,11 @@ def test_what_went_over_the_wire_is_in_it(whole):
 def test_no_cell_of_the_table_is_a_formula():
     """R-59: a thousand cells that a spreadsheet would run, or might."""
     chance = random.Random(59)
-    signs = "=+-@\t\r\n\0 \xa0＝＠a1"
+    signs = "=+-@\t\r\n\0 \xa0\u200b\ufeff\u3000＝＠﹦a1"
     for _ in range(1000):
         text = "".join(chance.choices(signs, k=chance.randint(1, 6))) + "cmd|'/c calc'!A0"
         cell = spreadsheet.harmless(text)
-        assert cell.lstrip(" \xa0")[:1] not in "=+-@\t\r\n\0＝＋－＠"
+        assert cell.lstrip(" \xa0\u200b\ufeff\u3000")[:1] not in "=+-@\t\r\n\0＝＋－＠﹦"
         assert cell.removeprefix("'").replace("␀", "\0") == text
     row = list(csv.reader(io.StringIO(spreadsheet.line(["'=1", 'a "b"', "c\nd"]).decode())))
     assert row == [["'=1", 'a "b"', "c\nd"]]
@@ -219,6 +219,10 @@ def other_file(told: Members, chance: random.Random) -> None:
     told["runs/extra.sse"] = b"data: {}\n\n"
 
 
+def other_sheet(told: Members, chance: random.Random) -> None:
+    told["manifest.xlsx"] = b"read me first"
+
+
 def other_stream(told: Members, chance: random.Random) -> None:
     name = chance.choice([name for name in told if name.endswith(".sse")])
     told[name] = told[name][:-1]
@@ -227,7 +231,7 @@ def other_stream(told: Members, chance: random.Random) -> None:
 KINDS: dict[str, Callable[[Members, random.Random], int | None]] = {
     **{field: in_an_entry(field) for field in ("body", "sentence", "refsSalt", "data")},
     "gone": entry_gone, "cut": entries_cut, "swap": swapped, "rewritten": rewritten, "answer": other_answer,
-    "filter": other_filter, "note": other_note, "file": other_file, "stream": other_stream,
+    "filter": other_filter, "note": other_note, "file": other_file, "sheet": other_sheet, "stream": other_stream,
 }  # fmt: skip
 
 
@@ -247,6 +251,58 @@ def fitted(told: Members) -> Members:
     manifest = json.loads(told["manifest.json"])
     manifest["files"] = {n: hashlib.sha256(c).hexdigest() for n, c in told.items() if not n.startswith("manifest.")}
     return {**told, "manifest.json": json.dumps(manifest, indent=2, sort_keys=True).encode() + b"\n"}
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+def test_the_format_that_was_not_signed_is_never_good(kept, tmp_path, program):
+    told = members(kept)
+    told["manifest.json"] = json.dumps({**json.loads(told["manifest.json"]), "format": 1}).encode()
+    told = {name: told[name] for name in ("manifest.json", "entries.jsonl", "verify.py", "verify.mjs")}
+    report = judged(program, zipped(tmp_path / "old.zip", told), tmp_path / "empty")
+    assert report["result"] == "incomplete"
+
+
+def twice(content: bytes, chance: random.Random) -> bytes:
+    out = io.BytesIO(content)
+    with zipfile.ZipFile(out, "a") as bundle, pytest.warns(UserWarning):
+        bundle.writestr("entries.csv", "another")
+    return out.getvalue()
+
+
+def deep(content: bytes, chance: random.Random) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as bundle:
+        bundle.writestr("manifest.json", "[" * 100_000)
+    return out.getvalue()
+
+
+def flipped(content: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(content))
+    return content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
+@pytest.mark.parametrize("damage", [twice, deep, lambda content, chance: content[: len(content) // 2]])
+def test_a_file_that_is_no_bundle_any_more_is_never_judged(kept, tmp_path, damage, program):
+    name = {"python": "verify.py", "node": "verify.mjs"}[program]
+    (tmp_path / name).write_bytes(members(kept)[name])
+    (tmp_path / "bad.zip").write_bytes(damage(kept.read_bytes(), random.Random(1)))
+    command = {"python": [sys.executable, "-I", "-S"], "node": ["node"]}[program]
+    run = subprocess.run([*command, name, "bad.zip", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (2, "") and "not an evidence bundle" in run.stderr
+
+
+def test_a_bit_changed_anywhere_in_the_file_is_never_taken_for_another_story(kept, tmp_path):
+    """Either it is found, or it was in a byte that nobody reads: then everything that is read is as it was."""
+    chance, whole = random.Random(37), members(kept)
+    for _ in range(40):
+        path = tmp_path / "bit.zip"
+        path.write_bytes(flipped(kept.read_bytes(), chance))
+        try:
+            report = check(path)
+        except Unusable:
+            continue
+        assert report["result"] != "good" or members(path) == whole
 
 
 def test_a_missing_file_is_incomplete(kept, tmp_path):

@@ -162,10 +162,10 @@ def rewritten(bundle, change):
     [
         (lambda lines: lines[3].update(sentence="AAAA"), 1),
         (lambda lines: lines[3].update(body=lines[2]["body"]), 1),
-        (lambda lines: None, 0),
+        (lambda lines: None, 3),
         (lambda lines: lines.pop(), 3),
-        (lambda lines: lines[3].update(sentence=None, sentenceSalt=None), 0),
-        (lambda lines: lines[3].pop("refs"), 2),
+        (lambda lines: lines[3].update(sentence=None, sentenceSalt=None), 3),
+        (lambda lines: lines[3].pop("refs"), 1),
     ],
 )
 def test_changed_bundle_of_the_first_format_is_noticed(bundle, change, code):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from approvals.trail import chain
 
 HEADINGS = ("number", "at", "verb", "person", "case", "task", "sentence", "refs", "data")
-STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
+# Wide and small signs are formulas where such are typed; blanks and marks without width before them are skipped.
+RUNS = re.compile("[\\s\u200b-\u200f\u2060-\u2064\ufeff]*[=+\\-@＝＋－＠﹦﹢﹣﹫\t\r\n\0]")
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
@@ -22,7 +24,7 @@ def cells(row: Mapping[str, Any]) -> list[str]:
 def harmless(text: str) -> str:
     """An apostrophe before whatever a spreadsheet would take for a formula; NUL as its picture."""
     shown = text.replace("\0", "␀")
-    return f"'{shown}" if text.lstrip(" \xa0").startswith(STARTS) else shown
+    return f"'{shown}" if RUNS.match(text) else shown
 
 
 def line(cells: Sequence[str]) -> bytes:

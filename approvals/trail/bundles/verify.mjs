@@ -146,7 +146,7 @@ class Check {
     if (this.whole) {
       await this.files();
       await this.signature();
-    }
+    } else this.tampered("This is of the first format: nothing of it is signed.", null, "incomplete");
     try {
       await this.walk();
       if (this.zip.members.has("sealed.jsonl")) await this.answers();
@@ -169,7 +169,7 @@ class Check {
   async files() {
     const listed = new Map(Object.entries(this.manifest.files));
     for (const name of this.zip.members.keys()) {
-      if (!listed.has(name) && !name.startsWith("manifest.")) this.tampered(`${name} is not in the manifest.`);
+      if (!listed.has(name) && !["manifest.json", "manifest.sig"].includes(name)) this.tampered(`${name} is not in the manifest.`);
     }
     for (const [name, digest] of listed) {
       if (!this.zip.members.has(name)) {
