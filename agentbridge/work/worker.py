@@ -13,10 +13,12 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db.models import Max
+from django.db import transaction
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing
@@ -215,9 +217,19 @@ def let_go(ticket: Ticket) -> None:
 
 
 def renew(owner: str) -> None:
-    """The heartbeat. A lease that has run out is not renewed: others may be at it already."""
+    """The heartbeat. A lease that has run out is not renewed: others may be at it already.
+
+    The free rows first: one that somebody holds for long must not cost the others their leases.
+    """
     now = clock.now()
-    until = now + timedelta(seconds=settings.LEASE_SECONDS)
-    mine = {"lease_owner": owner, "lease_until__gt": now}
-    Resume.objects.filter(state__in=["leased", "armed", "accepted"], **mine).update(lease_until=until)
-    Run.objects.in_flight().filter(**mine).update(lease_until=until)
+    until = {"lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
+    leased: tuple[QuerySet[Any], ...] = (
+        Resume.objects.filter(state__in=["leased", "armed", "accepted"]), Run.objects.in_flight(),
+    )  # fmt: skip
+    mine = [rows.filter(lease_owner=owner, lease_until__gt=now) for rows in leased]
+    for rows in mine:
+        with transaction.atomic():
+            free = rows.select_for_update(skip_locked=True, no_key=True)
+            rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(**until)
+    for rows in mine:
+        rows.exclude(**until).update(**until)

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agentbridge.delivery.backoff import Breakers
@@ -154,3 +155,23 @@ def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, setting
     at_work.find_work("one", Breakers(), 10, sweep=False)
     ends = Run.objects.order_by("pk").values_list("lease_until", flat=True)
     assert [(end - began).total_seconds() - settings.LEASE_SECONDS for end in ends] == [1, 2, 3]
+
+
+@pytest.mark.postgres
+def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: User) -> None:
+    payer = register(script(pausing()))
+    held, free = (ask(payer, alice, thread_id=f"thread-{number}") for number in range(2))
+    at_work.find_work("one", Breakers(), 10, sweep=False)
+    before = Run.objects.get(pk=free.pk).lease_until
+    with transaction.atomic():
+        Run.objects.select_for_update().get(pk=held.pk)
+        renewing = threading.Thread(target=renew_and_leave)
+        renewing.start()
+        until(lambda: Run.objects.get(pk=free.pk).lease_until != before, 5)
+    renewing.join()
+    assert Run.objects.get(pk=held.pk).lease_until == Run.objects.get(pk=free.pk).lease_until
+
+
+def renew_and_leave() -> None:
+    at_work.renew("one")
+    connection.close()
