@@ -51,7 +51,8 @@ def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
     for case in Case.objects.filter(agent="good"):
         crew.decide(case)
     busy = Resume.objects.filter(agent=agents["http_429"])
-    crew.until(lambda: busy.filter(state="ready", attempts_made__gte=1).count() == times, "429 is waited for", 60)
+    told_to_wait = busy.filter(state="ready", attempts_made__gte=1)
+    crew.until(lambda: told_to_wait.count() == times, "429 is waited for", 120 + 20 * times)
     Agent.objects.filter(pk=agents["http_429"].pk).update(enabled=False)
     others = Resume.objects.exclude(agent=agents["http_429"])
     crew.until(lambda: not others.filter(state__in=invariants.MOVING).exists(), "the rest ends", 120 + 20 * times)
