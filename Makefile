@@ -52,7 +52,7 @@ node: ## the official chat client, for the tests that run it (needs Node 18 and 
 	cd tests/node && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 
 messages: .venv/dev.stamp ## collect and compile the translations
-	DEBUG=1 $(BIN)/python manage.py makemessages --all --no-location --ignore .venv --ignore tests
+	DEBUG=1 $(BIN)/python manage.py makemessages --all --no-location --no-wrap --ignore .venv --ignore tests
 	DEBUG=1 $(BIN)/python manage.py compilemessages --ignore .venv
 
 lock: .venv/dev.stamp ## requirements*.in → requirements*.txt, with hashes (needs uv)
