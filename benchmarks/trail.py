@@ -67,7 +67,7 @@ def long_trail() -> Measured:
     with TemporaryDirectory() as folder, desk_in(folder) as desk:
         run(desk, "benchmarks.filling", "--tasks", "1000", "--entries", str(ENTRIES), "--decided", str(DECIDED))
         began = perf_counter()
-        report = json.loads(desk.manage("verify_audit", "--json"))
+        report = json.loads(desk.manage("verify_audit", "--json", seconds=1800))
         verified = perf_counter() - began
         auditor = signed_in(desk, "carol")
         words = [(q, asked(desk, auditor, {"q": q})) for q in SEARCHES * 3]

@@ -68,10 +68,10 @@ class Desk:
             self.manage("add_user", name, *words, given=self.passwords[name] + "\n")
             self.tokens[name] = json.loads(self.manage("add_token", name))["token"]
 
-    def manage(self, *words: str, given: str = "", check: bool = True) -> str:
+    def manage(self, *words: str, given: str = "", check: bool = True, seconds: float = 120) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *words], cwd=ROOT, env={**os.environ, **self.settings}, input=given,
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=seconds, check=False,
         )  # fmt: skip
         if check and done.returncode:
             raise AssertionError(f"manage.py {words} exited {done.returncode}: {done.stderr or done.stdout}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -72,3 +74,13 @@ def rows(query: str) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query)
         return cursor.fetchall()
+
+
+def test_until_leaves_out_nothing_that_a_clock_put_out_of_order(db):
+    """Numbers and moments need not go the same way: whatever was told before the moment is found."""
+    now = timezone.now()
+    for minutes in (-3, 5, -1, 4):
+        audit.record("login.ok", "Somebody signed in.", now=now + timedelta(minutes=minutes))
+    found = trailsearch.filtered(AuditEntry.objects.all(), until=now).filter(verb="login.ok")
+    assert sorted(one.at for one in found) == [now - timedelta(minutes=3), now - timedelta(minutes=1)]
+    assert not trailsearch.filtered(AuditEntry.objects.all(), until=now - timedelta(days=1)).exists()
