@@ -157,6 +157,19 @@ def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, setting
     assert [(end - began).total_seconds() - settings.LEASE_SECONDS for end in ends] == [1, 2, 3]
 
 
+def test_a_heartbeat_renews_only_ones_own_living_leases(script: Script, alice: User) -> None:
+    payer = register(script(pausing()))
+    runs = [ask(payer, alice, thread_id=f"thread-{number}").pk for number in range(3)]
+    at_work.find_work("one", Breakers(), 10, sweep=False)
+    soon, past = timezone.now() + timedelta(seconds=20), timezone.now() - timedelta(seconds=1)
+    Run.objects.update(lease_until=soon)
+    Run.objects.filter(pk=runs[1]).update(lease_until=past)
+    Run.objects.filter(pk=runs[2]).update(lease_owner="two")
+    at_work.renew("one")
+    ends = list(Run.objects.order_by("pk").values_list("lease_until", flat=True))
+    assert ends[0] > soon and ends[1:] == [past, soon]
+
+
 @pytest.mark.postgres
 def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: User) -> None:
     payer = register(script(pausing()))
