@@ -16,9 +16,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 CLASSES = {
-    "args-content", "args-stream", "audit-trail", "display-safety", "event-shape", "interrupt-shape", "number-fidelity",
-    "parallel-interrupts", "resume-protocol", "run-lifecycle", "schema-form", "schema-validation", "snapshot-state",
-    "sse-framing", "stale-interrupt", "type-preservation", "unicode-text",
+    "access", "args-content", "args-stream", "audit-trail", "concurrency", "display-safety", "event-shape",
+    "expiry-time", "interrupt-shape", "number-fidelity", "parallel-interrupts", "resume-protocol", "run-lifecycle",
+    "schema-form", "schema-validation", "snapshot-state", "sse-framing", "stale-interrupt", "type-preservation",
+    "unicode-text",
 }  # fmt: skip
 HELD = {"PASS", "MANUAL"}  # MANUAL: all that a program can judge held
 LANES = 2  # one class waits for minutes: it plays beside the others
