@@ -144,8 +144,13 @@ def test_a_record_is_printed_whole(
     assert page.pdf(path=tmp_path / "record.pdf").startswith(b"%PDF")
 
 
-def test_what_was_erased_is_in_no_file(running_desk: Desk, sign_in: SignIn, edited: dict[str, Json]) -> None:
-    code, task = next(iter(edited.items()))
+def test_what_was_erased_is_in_no_file(
+    running_desk: Desk, sign_in: SignIn, start_story: Callable[..., str]
+) -> None:
+    task = asked(running_desk, start_story, "edit", 90)  # a case that no other story reads
+    code = task["case"]
+    running_desk.decide(task, "approved")
+    running_desk.case_ends(code)
     invoice = re.search(r"INV-\d+", task["toolCall"]["argsText"])[0].encode()  # type: ignore[index]
     assert invoice in everything_in(running_desk.folder)
 

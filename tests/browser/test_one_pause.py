@@ -28,7 +28,7 @@ def test_a_new_task_appears_and_runs_as_edited(
     running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")
     expect(page.locator("#queue-list")).to_contain_text("create_credit_note", timeout=2_000)
 
-    page.click("text=create_credit_note")
+    page.click("#queue-list a:has-text('create_credit_note')")
     page.fill('[data-pointer="/amount"]', "12.50")
     decide(page, "approved")
     task = running_desk.get(f"tasks?thread={thread}")["tasks"][0]
@@ -49,7 +49,7 @@ def test_it_works_without_javascript(running_desk: Desk, sign_in: SignIn, start_
     thread = start_story("minimal", 5)
     running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")
     page = sign_in("bob", java_script_enabled=False)
-    page.click("text=send_email")
+    page.click("#queue-list a:has-text('send_email')")
     decide(page, "rejected")
     task = running_desk.get(f"tasks?thread={thread}")["tasks"][0]
     assert task["decision"]["verdict"] == "rejected"

@@ -54,13 +54,19 @@ def real_agents() -> Iterator[dict[str, RealAgent]]:
 
 @contextlib.contextmanager
 def used_by_us(folder: Path) -> Iterator[None]:
-    """The servers are shared by the processes of a parallel run: the first starts them, the last one stops them."""
+    """The servers are shared by the processes of a parallel run: the first starts them, the last one stops them.
+
+    Whoever uses them holds `users.lock` with the others; `door.lock` is held only while they start or stop.
+    """
     folder.mkdir(exist_ok=True)
-    with (folder / "users.lock").open("w") as users:
-        fcntl.flock(users, fcntl.LOCK_EX)
+    with (folder / "users.lock").open("w") as users, (folder / "door.lock").open("w") as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
         subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=180)
         fcntl.flock(users, fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
         yield
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(users, fcntl.LOCK_UN)
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
             subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=60)

@@ -22,6 +22,7 @@ from approvals.models import AuditEntry, Case, Decision, Queue, User
 from approvals.refusals import AlreadyDecided
 from approvals.trail import verification
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
+from tests.agentbridge.ways.test_relay import until
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
 from tests.scripted_agent import RESET, Answer, call, finished, finishing, interrupt, pausing, result, started
@@ -268,6 +269,7 @@ def test_t98_a_reviewer_and_a_caller_at_once_make_one_decision(web: str, script:
         with contextlib.suppress(AlreadyDecided):
             decide(task, alice)
         calling.join()
+        until(lambda: agent.resumes)
     said = {"person": [[YES]], "caller": [[NO]]}[Decision.objects.get().by_kind]
     assert agent.resumes == said and codes == [200 if said == [[NO]] else 409]
 
