@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from approvals import people, reviewing
@@ -194,9 +195,10 @@ def test_a_service_persons_decision_says_so(carol, task, read, payments):
 def test_the_number_of_queries_does_not_grow_with_the_tasks(alice, open_case, client, django_assert_max_num_queries):
     client.force_login(alice)
     few, many = open_case(1), open_case(12)
-    with django_assert_max_num_queries(25):
+    most = 26 if connection.vendor == "postgresql" else 25  # there the lock of the chain is a statement of its own
+    with django_assert_max_num_queries(most):
         client.get(f"/cases/{many.code}/")
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(most):
         client.get(f"/cases/{few.code}/")
 
 

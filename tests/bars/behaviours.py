@@ -52,10 +52,10 @@ def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
         crew.decide(case)
     busy = Resume.objects.filter(agent=agents["http_429"])
     told_to_wait = busy.filter(state="ready", attempts_made__gte=1)
-    crew.until(lambda: told_to_wait.count() == times, "429 is waited for", 120 + 20 * times)
+    crew.until(lambda: told_to_wait.count() == times, "429 is waited for", 400 + 20 * times)
     Agent.objects.filter(pk=agents["http_429"].pk).update(enabled=False)
     others = Resume.objects.exclude(agent=agents["http_429"])
-    crew.until(lambda: not others.filter(state__in=invariants.MOVING).exists(), "the rest ends", 120 + 20 * times)
+    crew.until(lambda: not others.filter(state__in=invariants.MOVING).exists(), "the rest ends", 400 + 20 * times)
     as_the_table_says(agents, times)
     none_kept_a_worker(crew)
     waited = [after_deciding(crew, case) for case in Case.objects.filter(agent="good")]

@@ -49,6 +49,7 @@ def test_r12_a_redirect_is_never_followed(crew_of: MakeCrew) -> None:
     plays.redirected(crew_of(), times=10)
 
 
+@pytest.mark.timeout(1200)
 def test_r13_every_behaviour_ends_as_the_table_says(crew_of: MakeCrew) -> None:
     behaviours.behaviours(crew_of(IDLE_SECONDS=8, RUN_SECONDS=20), times=2)
 
