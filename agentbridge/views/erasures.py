@@ -20,8 +20,8 @@ from agentbridge.record import erasing
 from approvals import permissions
 from approvals.erasing import asking, holding, retention
 from approvals.models import Case, Erasure, Hold, Queue, RetentionRule
-from approvals.refusals import Invalid, NotAllowed, Refused
 from approvals.requests import PersonRequest
+from approvals.views.refusing import is_done
 
 SHOWN = 100
 
@@ -116,15 +116,7 @@ def rule_settle(request: PersonRequest, number: int) -> HttpResponse:
 
 def after(request: PersonRequest, deed: Callable[[], Any]) -> HttpResponse:
     """Back to the page, with the sentence that says why not where it was refused."""
-    try:
-        deed()
-    except NotAllowed as refused:
-        raise PermissionDenied(str(refused)) from None
-    except Invalid as invalid:
-        messages.error(request, str(invalid.problems[0].message))
-    except Refused as refused:
-        messages.error(request, str(refused))
-    else:
+    if is_done(request, deed):
         messages.success(request, _("Done, and on record."))
     return HttpResponseRedirect(reverse("erasure-list"), status=303)
 

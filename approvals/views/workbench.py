@@ -16,9 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from approvals import permissions
 from approvals.models import AuditEntry, Case, Finding, Sample, SavedQuestion, Task
-from approvals.refusals import Invalid, NotAllowed, Refused
+from approvals.refusals import Invalid
 from approvals.requests import PersonRequest
 from approvals.views import audit as page
+from approvals.views.refusing import is_done
 from approvals.workbench import findings, question, questions, sampling
 
 PAGE = 100
@@ -121,14 +122,7 @@ def finding_close(request: PersonRequest, number: int) -> HttpResponse:
 
 def after(request: PersonRequest, case: Case, deed: Any) -> HttpResponse:
     """Back to the record of the case, with the sentence that says why not where it was refused."""
-    try:
-        deed()
-    except NotAllowed as refused:
-        raise PermissionDenied(str(refused)) from None
-    except Invalid as invalid:
-        messages.error(request, str(invalid.problems[0].message))
-    except Refused as refused:
-        messages.error(request, str(refused))
+    is_done(request, deed)
     return HttpResponseRedirect(reverse("case-record", args=[case.code]) + f"#findings-of-{case.code}", status=303)
 
 
