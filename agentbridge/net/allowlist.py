@@ -37,6 +37,12 @@ class Entry:
     network: Network | None = None
     port: int | None = None
 
+    def __str__(self) -> str:
+        """As it is written in the setting."""
+        v6 = self.network is not None and self.network.version == 6
+        place = f"[{self.network}]" if v6 else self.name or str(self.network)
+        return place if self.port is None else f"{place}:{self.port}"
+
     def covers(self, host: str, port: int, address: Address) -> bool:
         if self.port not in (None, port):
             return False
