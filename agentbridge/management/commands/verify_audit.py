@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
 
 from agentbridge.record import verifying
 from approvals.trail import bundles, verification
@@ -25,11 +26,17 @@ class Command(BaseCommand):
             "--since", type=int, metavar="SIZE", help="believe what the checkpoint of this size signed; check the rest"
         )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
+        parser.add_argument("--record", action="store_true", help="put the result on the trail; without it, only reads")
 
     def handle(
-        self, *, bundle: Path | None, key: list[str] | None, since: int | None, json: bool, **options: Any
+        self, *, bundle: Path | None, key: list[str] | None, since: int | None, json: bool, record: bool, **options: Any
     ) -> None:
+        if bundle and record:
+            self.stderr.write("--record is for this desk's own trail; a bundle has none.")
+            sys.exit(verification.USAGE)
         report = self.report(bundle, key, since)
+        if record:
+            verification.told(report, now=timezone.now())
         if json:
             self.stdout.write(as_json(report))
         else:

@@ -6,13 +6,14 @@ rows that this app does not know: `verify(checks=[…])`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
-from approvals import guards
+from approvals import audit, guards
 from approvals.models import AuditEntry, AuditLog
 from approvals.trail import chain
 from approvals.trail.verification import marks
@@ -20,7 +21,9 @@ from approvals.trail.verification.entries import Walk, Written, uncovered
 from approvals.trail.verification.findings import GOOD, INCOMPLETE, TAMPERED, UNREADABLE, USAGE, Check, Finding, Report
 from approvals.trail.verification.rows import COLUMNS, Rows, illegal_states
 
-__all__ = ["GOOD", "INCOMPLETE", "TAMPERED", "USAGE", "Check", "Finding", "Report", "Walk", "Written", "verify"]
+__all__ = ["GOOD", "INCOMPLETE", "TAMPERED", "USAGE", "Check", "Finding", "Report", "Walk", "Written", "told", "verify"]
+
+audit.register("verify.result")
 
 SIDES = [name for field in chain.COMMITTED for name in (field, f"{field}_salt")]
 OVERLAP = timedelta(hours=1)  # a row is a little older than its entry, and its entry older than the checkpoint
@@ -68,6 +71,15 @@ def verify(checks: Sequence[Check] = (), *, since: int | None = None) -> Report:
         except UNREADABLE as problem:
             report.unreadable("What stands beside the trail", problem)
     return report
+
+
+def told(report: Report, *, now: datetime) -> None:
+    """Put on the trail what a verification found, for whoever asks when it was last good."""
+    found = report.to_json()
+    data = {name: found[name] for name in ("result", "entries", "head", "firstBad")}
+    data["findings"] = dict(Counter(finding.kind for finding in report.findings))
+    said = f"The trail was verified, {report.entries} entries: {found['result']}."
+    audit.record("verify.result", said, data=data, now=now)
 
 
 def written(stored: dict[str, Any]) -> Written:
