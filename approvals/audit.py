@@ -63,6 +63,7 @@ register(
     "login.ok",
     "login.failed",
     "user.changed",
+    "role.changed",
     "queue.changed",
     "view.changed",
     "token.made",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import Group
 from django.contrib.auth.password_validation import validate_password
@@ -59,6 +60,7 @@ def set_user(
     A service person never has a password: it decides by token only. Raises ValidationError for a weak password.
     """
     person = _person(name)
+    before = _rights(person)
     person.is_service = service
     if service or (password is None and person._state.adding):
         person.set_unusable_password()
@@ -70,6 +72,9 @@ def set_user(
     person.groups.set([Group.objects.get_or_create(name=role.value)[0]])
     person.queues.set([set_queue(queue, by=by, now=now) for queue in queues])
     _record_changed(person, role, queues, created, password is not None, by, now)
+    after = {"role": role.value, "queues": sorted(set(queues)), "service": service}
+    if before is not None and before != after:
+        _record_rights(person, before, after, by, now)
     return person
 
 
@@ -85,6 +90,27 @@ def give_token(person: User, *, by: User | None = None, now: datetime) -> str:
 def _person(name: str) -> User:
     """Locked, so that a decision being made with the old rights ends first."""
     return User.objects.select_for_update().filter(username=name).first() or User(username=name)
+
+
+def _rights(person: User) -> dict[str, Any] | None:
+    """What this person may do now, as an entry keeps it; None for somebody new."""
+    if person._state.adding:
+        return None
+    queues = sorted(person.queues.values_list("name", flat=True))
+    return {"role": person.role.value if person.role else None, "queues": queues, "service": person.is_service}
+
+
+def _record_rights(
+    person: User, before: dict[str, Any], after: dict[str, Any], by: User | None, now: datetime
+) -> None:  # fmt: skip
+    said = f"{person.display_name} was {_told(before)}, and is {_told(after)} now."
+    data = {"user": person.username, "pseudonym": person.pseudonym, "from": before, "to": after}
+    audit.record("role.changed", said, actor=by, data=data, now=now)
+
+
+def _told(rights: dict[str, Any]) -> str:
+    words = ("service " if rights["service"] else "") + (rights["role"] or "without a role")
+    return f"{words} in {', '.join(rights['queues'])}" if rights["queues"] else words
 
 
 def _record_changed(

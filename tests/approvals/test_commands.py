@@ -43,6 +43,17 @@ def test_same_name_again_replaces_role_and_queues_and_keeps_the_password(alice):
     assert (alice.role, alice.queues.count(), alice.password) == ("auditor", 0, password)
 
 
+def test_what_somebody_may_do_is_an_entry_of_its_own_whenever_it_changes(alice):
+    run("add_user", "alice", "--role", "reviewer", "--queue", "payments")
+    assert not AuditEntry.objects.filter(verb="role.changed").exists()
+
+    run("add_user", "alice", "--role", "operator")
+    entry = AuditEntry.objects.get(verb="role.changed")
+    assert entry.sentence == "alice was reviewer in payments, and is operator now."
+    told = json.loads(entry.data)
+    assert (told["pseudonym"], told["to"]["role"]) == (alice.pseudonym, "operator")
+
+
 def test_weak_password_is_refused(db, monkeypatch):
     with pytest.raises(CommandError, match="short"):
         run("add_user", "al", "--role", "admin", "--password-stdin", given="abc\n", monkeypatch=monkeypatch)
@@ -179,3 +190,22 @@ def test_other_file_is_no_bundle(db, tmp_path):
 
     assert exit_code("verify_audit", "--bundle", str(tmp_path / "x")) == 2
     assert exit_code("verify_audit", "--bundle", str(tmp_path / "missing")) == 2
+
+
+def test_verifying_leaves_no_trace_unless_it_is_asked_to(alice, task):
+    run("verify_audit")
+    assert not AuditEntry.objects.filter(verb="verify.result").exists()
+
+    run("verify_audit", "--record")
+    entry = AuditEntry.objects.get(verb="verify.result")
+    told = json.loads(entry.data)
+    assert (told["result"], told["entries"], told["findings"]) == ("good", entry.seq - 1, {})
+    assert exit_code("verify_audit", "--record", "--bundle", "x") == 2
+
+
+def test_what_a_verification_found_can_be_put_on_the_trail(alice, task):
+    AuditEntry.objects.filter(seq=1).update(sentence=None, sentence_salt=None)
+
+    assert exit_code("verify_audit", "--record") == 3
+    entry = AuditEntry.objects.get(verb="verify.result")
+    assert entry.sentence == f"The trail was verified, {entry.seq - 1} entries: incomplete."
