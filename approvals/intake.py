@@ -180,6 +180,7 @@ def _rules(task: Task) -> dict[str, Any]:
         "queue": queue.name,
         "risk": queue.risk,
         "reasonRequired": queue.reason_required,
+        "wholeTextFirst": queue.whole_text_first,
         "kitDigest": exhibits.digest(task.kit),
         "eligible": list(eligible.values_list("pseudonym", flat=True)),
     }

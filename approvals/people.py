@@ -18,13 +18,15 @@ from approvals.models.people import Role
 @transaction.atomic
 def set_queue(
     name: str, *, risk: str | None = None, reason_required: bool | None = None, reason_length: int | None = None,
-    reason_codes: Sequence[Sequence[str]] | None = None, by: User | None = None, now: datetime,
+    reason_codes: Sequence[Sequence[str]] | None = None, whole_text_first: bool | None = None,
+    by: User | None = None, now: datetime,
 ) -> Queue:  # fmt: skip
     """Create a queue or change how it decides; None leaves a thing as it is."""
     queue, created = Queue.objects.select_for_update().get_or_create(name=name)
     wanted = {
         "risk": risk, "reason_required": reason_required, "reason_length": reason_length,
         "reason_codes": None if reason_codes is None else [list(pair) for pair in reason_codes],
+        "whole_text_first": whole_text_first,
     }  # fmt: skip
     changed = {key: to for key, to in wanted.items() if to is not None and to != getattr(queue, key)}
     for key, to in changed.items():
@@ -40,6 +42,7 @@ def _record_queue(queue: Queue, created: bool, by: User | None, now: datetime) -
     data = {
         "queue": queue.name, "risk": queue.risk, "reasonRequired": queue.reason_required,
         "reasonLength": queue.reason_length, "reasonCodes": queue.reason_codes,
+        "wholeTextFirst": queue.whole_text_first,
     }  # fmt: skip
     audit.record("queue.changed", said, actor=by, data=data, now=now)
 

@@ -52,6 +52,16 @@ class Blocked(Refused):
     code = "blocked"
 
 
+class Unread(Refused):
+    """The queue wants long texts opened whole before a yes; `parts` were not."""
+
+    code = "unread"
+
+    def __init__(self, parts: Sequence[str], sentence: str) -> None:
+        super().__init__(sentence)
+        self.parts = list(parts)
+
+
 class Taken(Refused):
     """The answer is on its way: it can no longer be taken back."""
 

@@ -14,7 +14,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from approvals import jsontext
 from approvals.api.stamps import stamp
-from approvals.refusals import AlreadyDecided, Invalid, Refused
+from approvals.refusals import AlreadyDecided, Invalid, Refused, Unread
 from approvals.schemas import Problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -72,6 +72,8 @@ def of_refusal(refused: Refused) -> ApiProblem:
     if isinstance(refused, AlreadyDecided):
         by = refused.by.username if refused.by else None
         more = {"by": by, "verdict": str(refused.verdict), "at": stamp(refused.at)}
+    if isinstance(refused, Unread):
+        more = {"unread": refused.parts}
     return ApiProblem(refused.status, refused.code, str(refused), **more)
 
 

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from ninja import Router
 
-from approvals import audit, permissions, reviewing
+from approvals import acting, audit, exhibits, permissions, reviewing
 from approvals.api import bodies, paging, schema, shapes
 from approvals.api.answering import answer, idempotency_key, once
 from approvals.api.auth import person
@@ -22,6 +22,7 @@ from approvals.api.stamps import key_of
 from approvals.models import State, Task, User
 from approvals.models.cases import EXPIRED, TaskQuerySet, Verdict
 from approvals.schemas import Problem
+from approvals.verbs import opening
 
 router = Router(tags=["tasks"])
 STATES = (State.OPEN, State.SETTLED, State.WITHDRAWN, State.QUARANTINED)
@@ -85,10 +86,20 @@ def shown(user: User, code: str, status: int = 200) -> HttpResponse:
     return answer(shapes.task(find(user, code), asking=user, now=timezone.now()), status)
 
 
+def given_whole(task: Task, asking: User, now: datetime) -> None:
+    """Where the queue wants long texts opened before a yes: this answer holds all of them."""
+    exhibit = exhibits.load(task.shown[0].body)  # type: ignore[attr-defined]
+    with acting.by("token"):
+        opening.record(task, exhibit, opening.parts(task, exhibit), by=asking, now=now)
+
+
 @router.get("tasks/{code}", response={200: schema.Task, **schema.READ}, summary="One task")
 def task_detail(request: HttpRequest, code: str) -> HttpResponse:
     paging.only(request, ())
-    return shown(person(request), code)
+    asking, now = person(request), timezone.now()
+    found = find(asking, code)
+    given_whole(found, asking, now)
+    return answer(shapes.task(found, asking=asking, now=now))
 
 
 @router.post("tasks/{code}/claim", response={200: schema.Task, **schema.WRITE}, summary="Say that you are on it")

@@ -18,7 +18,7 @@ from approvals.foreign import diff
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Draft, Exhibit, Note, Task, User
 from approvals.models.cases import EXPIRED, EndedBecause, State
-from approvals.verbs import drafts, friction, notes
+from approvals.verbs import drafts, friction, notes, opening
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,7 @@ class Panel:
     draft: Draft | None  # what this person typed before
     drafted_on: Content | None  # what it was typed over, where that is not what is asked now
     differing: siblings.Differing | None
+    unread: list[str]  # what this queue wants opened whole before a yes, and this person did not
     sheet: Sheet | None = None  # there exactly when this person can decide now
 
     @property
@@ -124,6 +125,7 @@ class Reader:
         self.earlier = self._earlier_tasks()
         self.notes = list(notes.of(self.own))
         self.drafts = drafts.of(user, self.own)
+        self.opened = opening.opened_by(user, [task for task in self.tasks if task.pk in self.own])
 
     def parts(self) -> list[Panel | Closed]:
         contents = [self._shown(task) for task in self.tasks if task.pk in self.own]
@@ -165,6 +167,7 @@ class Reader:
             draft=self.drafts.get(task.pk),
             drafted_on=self._drafted_on(task),
             differing=differing,
+            unread=opening.left(task, exhibit, self.opened),
         )
 
     def _drafted_on(self, task: Task) -> Content | None:

@@ -42,6 +42,7 @@ class Button:
     line: str
     brief: str = ""  # the same where there is little room
     is_offered: bool = True
+    waits: str = ""  # for what it waits, where it is offered after that
 
     @property
     def is_yes(self) -> bool:
@@ -89,7 +90,7 @@ def buttons(panel: Panel) -> list[Button]:
     """In the order of the kit: what is offered, and what is not with its reason."""
     offered = [
         Button(value=verdict, label=str(LABELS[verdict]), icon=ICONS[verdict], line=line_under(panel, verdict),
-               brief=str(BRIEFS[verdict]))
+               brief=str(BRIEFS[verdict]), **_waiting(panel, verdict))
         for verdict in panel.verdicts
     ]
     refused = [
@@ -98,6 +99,12 @@ def buttons(panel: Panel) -> list[Button]:
     ]
     order = list(LABELS)
     return sorted(offered + refused, key=lambda button: order.index(button.value))
+
+
+def _waiting(panel: Panel, verdict: str) -> dict[str, Any]:
+    """A yes is no button before all is opened that its queue wants opened (`verbs.opening`)."""
+    waits = bool(panel.unread) and verdict in (APPROVED, ANSWERED)
+    return {"is_offered": False, "waits": _("after the whole text")} if waits else {}
 
 
 def line_under(panel: Panel, verdict: str) -> str:

@@ -38,14 +38,14 @@ Cover = list[list[Any]]  # [[number of the entry, column], …]
 SENTENCES_STAY = {
     "case.opened", "case.settled", "case.sent", "case.delivered", "case.recalled", "case.shown",
     "case.viewed", "task.claimed", "task.released", "task.voided", "task.result", "exhibit.changed", "resume.sealed",
-    "finding.noted", "finding.closed", "export.made", "hold.placed", "erasure.asked", ERASED,
+    "finding.noted", "finding.closed", "export.made", "hold.placed", "erasure.asked", "text.opened", ERASED,
 }  # fmt: skip
 # Whose sentences stay unless this member of their data is in them: the agent's names, a person's words.
 IN_SENTENCES = {"task.decided": "changedPaths", "case.taken": "reason"}
 # Whose data is ids and digests: they prove who saw and found what, and that the rest was erased.
 DATA_STAYS = {
     "case.shown", "case.viewed", "finding.noted", "finding.closed", "erasure.asked", "erasure.refused", "hold.placed",
-    "hold.lifted", "export.made", ERASED,
+    "hold.lifted", "export.made", "text.opened", ERASED,
 }  # fmt: skip
 
 audit.register(ERASED)

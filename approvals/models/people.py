@@ -70,6 +70,9 @@ class Queue(models.Model):
     risk = models.CharField(max_length=6, choices=Risk.choices, default=Risk.MEDIUM)
     reason_required = models.BooleanField(default=False, help_text=_("Every decision here needs a comment."))
     reason_length = models.PositiveSmallIntegerField(default=1)  # characters that a required comment has at least
+    whole_text_first = models.BooleanField(
+        default=False, help_text=_("A yes counts only after every long text was opened whole.")
+    )
     reason_codes = models.JSONField(default=list, blank=True)  # [[code, words], …]; none: those of `verbs.reasons`
     members = models.ManyToManyField(User, related_name="queues", blank=True)
 

@@ -17,14 +17,10 @@ from django.utils.translation import ngettext
 
 from approvals import headlines, jsontext
 from approvals.desk import remaining, states
+from approvals.foreign import folding, masking
 from approvals.foreign import glyphs as marking
-from approvals.foreign import masking
 
 register = template.Library()
-
-FOREIGN_LINES = 14
-FOREIGN_LENGTH = 1_400
-LONGEST_ON_PAGE = 20_000  # characters of one foreign text that a page holds folded; longer ones come on demand
 
 
 @register.filter
@@ -50,7 +46,7 @@ def pretty_json(text: str) -> SafeString:
 @register.filter
 def beginning(text: str) -> SafeString:
     """The first of a JSON text that is too long for a page, without secrets; what follows is said beside it."""
-    return _marked(masking.masked(text)[:FOREIGN_LENGTH], indented=False)
+    return _marked(masking.masked(text)[: folding.LENGTH], indented=False)
 
 
 @register.filter
@@ -103,18 +99,21 @@ def _drawn(mark: marking.Mark) -> SafeString:
 def is_long(text: Any) -> bool:
     """Whether a text, or a list of messages, is more than a page should hold."""
     size = len(text) if isinstance(text, str) else sum(len(one.raw) for one in text)
-    return size > LONGEST_ON_PAGE
+    return size > folding.LONGEST_ON_PAGE
 
 
 @register.inclusion_tag("approvals/_foreign.html")
-def foreign(text: Any, who: str, label: str = "", face: str = "", whole: str = "") -> dict[str, Any]:
+def foreign(
+    text: Any, who: str, label: str = "", face: str = "", whole: str = "", *, must_open: bool = False
+) -> dict[str, Any]:
     """Words that are not ours, in a frame that says whose they are; the long rest is one click away.
 
     `label`: what is after the name ("says", "asks"); `face`: "val" for data, else the agent's serif; `whole`: the
-    address of the whole text, from where it comes on demand when it is too long for a page.
+    address of the whole text, from where it comes on demand when it is too long for a page; `must_open`: whatever is
+    folded comes from there, so that it is known who opened it.
     """
     said = "" if text is None else str(text)
-    cut = _fold_at(said)
+    cut = folding.fold_at(said)
     return {
         "who": who,
         "label": label or _("says"),
@@ -122,18 +121,10 @@ def foreign(text: Any, who: str, label: str = "", face: str = "", whole: str = "
         "shown": said[:cut],
         "rest": said[cut:],
         "rest_lines": said[cut:].count("\n") + 1,
-        "on_demand": bool(whole) and len(said) > LONGEST_ON_PAGE,
+        "on_demand": bool(whole) and (folding.is_long(said) or (must_open and cut < len(said))),
         "whole": whole,
         "all": said,
     }
-
-
-def _fold_at(text: str) -> int:
-    """Where a long text is folded: never inside the first lines, never for a short tail."""
-    lines = text.split("\n", FOREIGN_LINES)
-    by_lines = len(text) - len(lines[-1]) if len(lines) > FOREIGN_LINES else len(text)
-    cut = min(by_lines, FOREIGN_LENGTH)
-    return cut if len(text) - cut > FOREIGN_LENGTH // 10 or by_lines < len(text) else len(text)
 
 
 @register.inclusion_tag("approvals/_deadline.html", takes_context=True)

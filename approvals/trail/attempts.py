@@ -21,7 +21,7 @@ WHY = {
     "blocked": "nothing can be sent", "taken": "the answers were on their way", "withdrawn": "nobody asks any more",
     "quarantined": "an operator has not accepted it", "not_allowed": "it is not theirs to do",
     "invalid": "it does not fit", "idempotency_mismatch": "the key was used for another decision",
-    "wrong_state": "it is not open",
+    "wrong_state": "it is not open", "unread": "the whole text had not been opened",
 }  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Rules:
     queue: str
     risk: str
     reason_required: bool
+    whole_text_first: bool
     kit_digest: str
     eligible: list[str]  # names; a pseudonym where the name is known no more
 
@@ -258,6 +259,7 @@ def rules(opened: list[AuditEntry]) -> Rules | None:
         queue=told["queue"],
         risk=told["risk"],
         reason_required=told["reasonRequired"],
+        whole_text_first=told.get("wholeTextFirst", False),  # not on record before there was such a rule
         kit_digest=told["kitDigest"],
         eligible=sorted(names.get(one, one) for one in told["eligible"]),
     )

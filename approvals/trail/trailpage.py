@@ -16,6 +16,7 @@ LOOKS = {
     "case.opened": ("doc", ""),
     "case.shown": ("eye", ""),
     "case.viewed": ("eye", ""),
+    "text.opened": ("eye", ""),
     "case.settled": ("check", ""),
     "case.taken": ("seal", ""),
     "case.sent": ("send", ""),

@@ -13,7 +13,7 @@ from approvals.models import AuditEntry, Decision, Task, User
 from approvals.models.cases import DecisionQuerySet
 from approvals.trail import trailindex
 
-READS = ("audit.searched", "case.shown", "case.viewed")  # what people looked at, and not what anybody did
+READS = ("audit.searched", "case.shown", "case.viewed", "text.opened")  # what people looked at, not what they did
 ANY, OPEN, YES, NO = "any", "open", "yes", "no"
 
 

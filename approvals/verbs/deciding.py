@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals import audit, clock, exhibits, jsontext, locking, permissions
+from approvals.exhibits import Content
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, User
 from approvals.models.cases import State
@@ -31,7 +32,7 @@ from approvals.refusals import (
 )
 from approvals.schemas import Problem
 from approvals.trail import anchors, attempts, chain
-from approvals.verbs import answering
+from approvals.verbs import answering, opening
 from approvals.verbs.answering import Answer, Given
 
 SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one question asked twice
@@ -61,7 +62,7 @@ def decide(
     The same person with the same key and content gets the decision that was recorded then. `batch`: the list of which
     it is one (`verbs.batch`). `by` None: whoever asked also answered (`by_kind` caller), and there is no undo.
     Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
-    Invalid.
+    Unread, Invalid.
     """
     if missing := anchors.refusal():
         raise Blocked(missing)
@@ -72,8 +73,10 @@ def decide(
         return _same_again(stored, given, shown_digest)
     _may(by, task, given.verdict)
     _still_asked(case, task, shown_digest, now)
-    answer = _prepared(task, given, shown_digest)
+    exhibit = _shown(task, shown_digest)
+    answer = _prepared(task, given, exhibit)
     _may(by, task, answer.verdict)
+    opening.check(task, exhibit, answer.verdict, by=by)
     _one_answer_to_one_question(task, answer)
     decision = Decision.objects.create(
         task=task,
@@ -145,14 +148,12 @@ def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> No
         raise Changed(_("What is asked has changed since it was shown. Read it again."))
 
 
-def _prepared(task: Task, given: Given, shown_digest: str) -> Answer:
-    shown = task.exhibits.get(digest=shown_digest)
-    return answering.prepare(
-        given,
-        kit=VerdictKit.from_json(task.kit),
-        exhibit=exhibits.load(shown.body),
-        queue=task.queue,
-    )
+def _shown(task: Task, digest: str) -> Content:
+    return exhibits.load(task.exhibits.get(digest=digest).body)
+
+
+def _prepared(task: Task, given: Given, exhibit: Content) -> Answer:
+    return answering.prepare(given, kit=VerdictKit.from_json(task.kit), exhibit=exhibit, queue=task.queue)
 
 
 def _stored(task: Task, by: User, key: str) -> Decision | None:
@@ -162,7 +163,7 @@ def _stored(task: Task, by: User, key: str) -> Decision | None:
 def _same_again(stored: Decision, given: Given, shown_digest: str) -> Decision:
     """The decision of the first time. Raises Invalid `idempotency_mismatch` when the key came with something else."""
     if stored.shown_digest == shown_digest:
-        again = _prepared(stored.task, given, shown_digest)
+        again = _prepared(stored.task, given, _shown(stored.task, shown_digest))
         names = ("verdict", "answer", "edits", "input", "comment", "reason_code")
         if all(getattr(again, name) == getattr(stored, name) for name in names):
             return stored
@@ -254,8 +255,8 @@ def digest_of(text: str) -> str:
 def _changed(decision: Decision) -> Sequence[str]:
     if decision.edits is None:
         return []
-    shown = decision.task.exhibits.get(digest=decision.shown_digest)
-    return jsontext.changed_paths(exhibits.load(shown.body).proposal or "{}", decision.edits)
+    shown = _shown(decision.task, decision.shown_digest)
+    return jsontext.changed_paths(shown.proposal or "{}", decision.edits)
 
 
 def _record_settled(case: Case, now: datetime) -> None:

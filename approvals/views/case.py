@@ -24,7 +24,7 @@ from approvals.models import Case, Decision, Queue, Task
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 from approvals.trail import sightings, trailpage
-from approvals.verbs import answering, drafts, friction, notes, reading
+from approvals.verbs import answering, drafts, friction, notes, opening, reading
 from approvals.verbs.answering import Given
 from approvals.views import hidden
 
@@ -199,6 +199,7 @@ def row(part: Panel | casefile.Closed) -> dict[str, Any]:
         "buttons": presenting.buttons(part) if part.sheet else [],
         "proposal": presenting.proposal(part),
         "arguments": presenting.arguments(part),
+        "unread": opening.sentence(part.unread) if part.unread else "",
         "why_not": list(dict.fromkeys(part.why_not.values())),
         "why_read_only": presenting.why_read_only(part),
         "arguments_note": presenting.arguments_note(part),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.timezone import now as current
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from approvals.desk import casefile
 from approvals.exhibits import Content
+from approvals.models import Task
 from approvals.requests import PersonRequest
-from approvals.views.case import found, visible_task
+from approvals.verbs import opening
+from approvals.views.case import found, row, visible_task
 from approvals.views.hidden import by_the_rules
 
 TITLES = {
@@ -37,7 +43,15 @@ def text(request: PersonRequest, code: str, part: str) -> HttpResponse:
     if not told:
         raise Http404
     context = {"task": task, "title": TITLES[part], "text": told, "is_json": part != "message"}
+    if request.method == "GET" and opening.record(task, exhibit, [part], by=request.user, now=current()):
+        context |= {"row": answerable(request, task)}
     return render(request, f"approvals/{'_whole' if request.htmx else 'whole'}.html", context)
+
+
+def answerable(request: PersonRequest, task: Task) -> dict[str, Any]:
+    """The task as it can be answered now that this was opened."""
+    file = casefile.with_sheets(found(request, task.case.code))
+    return next(row(panel) for panel in file.panels if panel.task.pk == task.pk)
 
 
 def part_of(exhibit: Content, part: str) -> str | None:

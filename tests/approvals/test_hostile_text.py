@@ -67,9 +67,11 @@ def test_a_menu_spells_what_it_cannot_draw() -> None:
     assert "a[U+202E]b" in page.source and "p\u0430[U+0430]y" in page.source
 
 
+TEN_THOUSAND_LINES = "\n".join(f"line {number:05d} " + "x" * 90 for number in range(10_000))
+
+
 def test_a_megabyte_of_words_is_a_small_page_with_a_way_to_the_rest(alice, open_case, client):
-    words = "\n".join(f"line {number:05d} " + "x" * 90 for number in range(10_000))
-    case = open_case(exhibit=shown(message=words, state='{"a":"' + "y" * 500_000 + '"}'))
+    case = open_case(exhibit=shown(message=TEN_THOUSAND_LINES, state='{"a":"' + "y" * 500_000 + '"}'))
     client.force_login(alice)
     source = client.get(f"/cases/{case.code}/").content.decode()
     assert len(source) < 300_000

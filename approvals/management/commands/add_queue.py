@@ -19,10 +19,11 @@ class Command(BaseCommand):
         parser.add_argument("--risk", choices=Queue.Risk.values)
         parser.add_argument("--reason-required", choices=["yes", "no"], help="every decision needs a comment")
         parser.add_argument("--reason-length", type=int, metavar="N", help="of at least N characters")
+        parser.add_argument("--whole-text-first", choices=["yes", "no"], help="a yes needs every long text opened")
         parser.add_argument("--reason", action="append", metavar="CODE=WORDS", help="what can be picked; replaces all")
 
     def handle(self, *, name: str, risk: str | None, **options: Any) -> None:
-        required, length, codes = options["reason_required"], options["reason_length"], options["reason"]
+        length, codes = options["reason_length"], options["reason"]
         if length is not None and not 1 <= length <= 1000:
             raise CommandError("--reason-length is 1 to 1000")
         try:
@@ -30,7 +31,12 @@ class Command(BaseCommand):
         except ValueError as problem:
             raise CommandError(f"--reason {problem}") from None
         queue = people.set_queue(
-            name, risk=risk, reason_required=None if required is None else required == "yes", reason_length=length,
-            reason_codes=read, now=timezone.now(),
+            name, risk=risk, reason_required=switch(options["reason_required"]), reason_length=length,
+            reason_codes=read, whole_text_first=switch(options["whole_text_first"]), now=timezone.now(),
         )  # fmt: skip
         self.stdout.write(f"queue {queue.name}: {queue.risk} risk")
+
+
+def switch(said: str | None) -> bool | None:
+    """None leaves it as it is."""
+    return None if said is None else said == "yes"
