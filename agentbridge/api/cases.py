@@ -19,6 +19,7 @@ from approvals.api.auth import person
 from approvals.api.problems import invalid, not_found
 from approvals.models import Case, Task, User
 from approvals.schemas import Problem
+from approvals.trail import sightings
 
 router = Router(tags=["cases"])
 ANSWERS = {200: schema.Case, **schema.WRITE}
@@ -42,7 +43,9 @@ def shown(user: User, code: str) -> HttpResponse:
 @router.get("cases/{code}", response={200: schema.Case, **schema.READ}, by_alias=True, summary="One case")
 def case_detail(request: HttpRequest, code: str) -> HttpResponse:
     paging.only(request, ())
-    return shown(person(request), code)
+    by = person(request)
+    sightings.read_by_program(find(by, code), by=by, now=timezone.now())
+    return shown(by, code)
 
 
 def act(request: HttpRequest, code: str, deed: Callable[[Case], None]) -> HttpResponse:

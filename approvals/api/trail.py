@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Router
 
@@ -16,7 +17,7 @@ from approvals.api.auth import person
 from approvals.api.problems import bad_query, not_found
 from approvals.api.stamps import read_time
 from approvals.models import AuditEntry
-from approvals.trail import trailsearch
+from approvals.trail import sightings, trailsearch
 
 router = Router(tags=["trail"])
 FILTERS = ("actor", "verb", "agent", "thread", "since", "until", "q")
@@ -30,6 +31,7 @@ def case_trail(request: HttpRequest, code: str, limit: paging.Limit = paging.PAG
     case = permissions.visible_cases(person(request)).filter(code=code).first()
     if case is None:
         raise not_found()
+    sightings.read_by_program(case, by=person(request), now=timezone.now())
     found = trailsearch.visible(person(request)).filter(case=case).order_by("seq")
     if cursor:
         found = found.filter(seq__gt=paging.read_cursor(cursor, int)[0])
@@ -46,6 +48,8 @@ def audit(
         trailsearch.visible(person(request)), actor=actor, verb=verb, agent=agent, thread=thread,
         since=moment("since", since), until=moment("until", until), q=q,
     )  # fmt: skip
+    told = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    sightings.asked_by_program(told, by=person(request), now=timezone.now())
     if cursor:
         found = found.filter(seq__lt=paging.read_cursor(cursor, int)[0])
     return listed(found.order_by("-seq"), limit)

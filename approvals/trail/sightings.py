@@ -2,22 +2,26 @@
 
 Reviewers and operators leave one entry for each version they see (`case.shown`): it is what they decided on. Those who
 only read, auditors and administrators, leave one for each time they open a case or ask a question to the trail.
-Fragments that a page fetches again by itself are the same look.
+Fragments that a page fetches again by itself are the same look. What such a person's program reads is on record too,
+once a day for each case and each question: programs ask again and again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 
-from approvals import audit, permissions
+from approvals import acting, audit, jsontext, permissions
 from approvals.models import AuditEntry, Case, Exhibit, Sighting, Task, User
 from approvals.models.people import Role
 
 READERS = (Role.AUDITOR, Role.ADMIN)
+SAME_LOOK = timedelta(days=1)  # of a program
+REMEMBERED = 50  # questions of a program that are compared with a new one
+MOVING = ("since", "until")  # what a program that follows the trail changes from one question to the next
 
 audit.register("case.shown", "case.viewed", "audit.searched")
 
@@ -41,6 +45,31 @@ def searched(told: Mapping[str, str], *, by: User, now: datetime) -> AuditEntry 
     asked = ", ".join(f"{name}: {text}" for name, text in told.items())
     sentence = f"{by.display_name} asked the trail for {asked}." if asked else f"{by.display_name} opened the trail."
     return audit.record("audit.searched", sentence, actor=by, refs={}, data={"asked": dict(told)}, now=now)
+
+
+def read_by_program(case: Case, *, by: User, now: datetime) -> AuditEntry | None:
+    """A program read a case in a reader's name. Before the answer is made: then the answer holds this look too."""
+    looks = AuditEntry.objects.filter(case=case, actor=by, verb="case.viewed", at__gt=now - SAME_LOOK)
+    if not is_reader(by) or looks.exists():
+        return None
+    with acting.by("token"):
+        return opened(case, [], by=by, page="api", now=now)
+
+
+def asked_by_program(told: Mapping[str, str], *, by: User, now: datetime) -> AuditEntry | None:
+    """A program asked the trail in a reader's name; the same question from another moment on is the same."""
+    if not is_reader(by):
+        return None
+    mine = AuditEntry.objects.filter(actor=by, verb="audit.searched").order_by("-seq")
+    lately = (data or "{}" for at, data in mine.values_list("at", "data")[:REMEMBERED] if at > now - SAME_LOOK)
+    if any(_standing(jsontext.loads(data).get("asked", {})) == _standing(told) for data in lately):
+        return None
+    with acting.by("token"):
+        return searched(told, by=by, now=now)
+
+
+def _standing(told: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in told.items() if name not in MOVING}
 
 
 def cursor_after(cursor: int, entry: AuditEntry | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -9,6 +11,7 @@ from approvals import intake, jsontext
 from approvals.models import AuditEntry
 from approvals.trail import sightings
 from tests.people import shown
+from tests.programs import Program
 
 
 @pytest.fixture
@@ -53,6 +56,32 @@ def test_another_page_of_the_same_question_is_the_same_question(carol, task, ope
     open_page(carol, "/audit/?before=99")
     open_page(carol, "/audit/", **{"HX-Request": "true"})
     assert told("audit.searched") == []
+
+
+def test_what_an_auditors_program_reads_is_on_record_once_a_day(alice, carol, task):
+    program, path = Program(carol), f"cases/{task.case.code}"
+    for address in (path, f"{path}/trail", path):
+        assert program.get(address).status_code == 200
+    assert [entry.actor for entry in told("case.viewed")] == [carol]
+
+    tomorrow = timezone.now() + timedelta(days=1)
+    assert sightings.read_by_program(task.case, by=carol, now=tomorrow) is not None
+    assert sightings.read_by_program(task.case, by=alice, now=tomorrow) is None
+
+
+def test_a_program_that_follows_the_trail_asks_one_question(carol, task):
+    program = Program(carol)
+    for since in ("2026-01-01", "2026-01-02", ""):
+        assert program.get("audit", agent="payer", since=since).status_code == 200
+    assert program.get("audit", agent="payer", q="rent").status_code == 200
+    asked = [jsontext.loads(entry.data)["asked"] for entry in told("audit.searched")]
+    assert asked == [{"agent": "payer", "since": "2026-01-01"}, {"agent": "payer", "q": "rent"}]
+
+
+def test_the_answer_to_a_program_holds_its_own_look(carol, task):
+    verbs = [entry["verb"] for entry in Program(carol).get("audit").json()["entries"]]
+    assert verbs[0] == "audit.searched"
+    assert jsontext.loads(bytes(told("audit.searched")[0].body).decode())["actor"]["auth"] == ["token"]
 
 
 def test_of_another_queue_nothing_counts_as_seen(charlie, open_case, payments):
