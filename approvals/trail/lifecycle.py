@@ -71,7 +71,7 @@ def _tell(verb: str, sentence: str, process: str, **more: Any) -> None:
 def _tell_changes(process: str, current: dict[str, str], *, now: datetime) -> None:
     """Against what such a process told at its last start. The first one changed nothing."""
     starts = AuditEntry.objects.filter(verb="desk.started", data__isnull=False).order_by("-seq")
-    told = (jsontext.loads(text) for text in starts.values_list("data", flat=True)[:20])
+    told = (jsontext.loads(text or "{}") for text in starts.values_list("data", flat=True)[:20])
     before = next((data["settings"] for data in told if data["process"] == process and "settings" in data), None)
     if before is not None and (changed := configuration.changes(before, current)):
         said = f"A {process} starts with other settings than the last one: {', '.join(changed)}."
