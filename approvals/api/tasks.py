@@ -22,6 +22,7 @@ from approvals.api.stamps import key_of
 from approvals.models import State, Task, User
 from approvals.models.cases import EXPIRED, TaskQuerySet, Verdict
 from approvals.schemas import Problem
+from approvals.trail import sightings
 from approvals.verbs import opening
 
 router = Router(tags=["tasks"])
@@ -99,6 +100,7 @@ def task_detail(request: HttpRequest, code: str) -> HttpResponse:
     asking, now = person(request), timezone.now()
     found = find(asking, code)
     given_whole(found, asking, now)
+    sightings.read_by_program(found.case, by=asking, now=now)
     return answer(shapes.task(found, asking=asking, now=now))
 
 

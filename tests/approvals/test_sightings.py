@@ -60,7 +60,7 @@ def test_another_page_of_the_same_question_is_the_same_question(carol, task, ope
 
 def test_what_an_auditors_program_reads_is_on_record_once_a_day(alice, carol, task):
     program, path = Program(carol), f"cases/{task.case.code}"
-    for address in (path, f"{path}/trail", path):
+    for address in (f"tasks/{task.code}", path, f"{path}/trail"):
         assert program.get(address).status_code == 200
     assert [entry.actor for entry in told("case.viewed")] == [carol]
 
