@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from approvals.kit import standard_kit
 from tests.approvals.formpage import Filled
+from tests.desk import ROOT
 
 
 def wide(levels: int) -> dict[str, Any]:
@@ -92,3 +96,14 @@ def test_a_slow_schema_is_asked_once_for_all_its_branches(monkeypatch: pytest.Mo
     monkeypatch.setattr(schemas, "problems", slow)
     Filled({"properties": {name: {"oneOf": MANY} for name in "abc"}}, '{"a":{},"b":{},"c":{}}')
     assert len(asked) == 1
+
+
+def test_the_kernel_is_asked_for_no_other_machine() -> None:
+    """The checks run in processes of their own, so the kernel counts: in a network that leads nowhere."""
+    apart = [shutil.which("unshare") or "unshare", "--map-root-user", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*apart, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no network namespaces on this machine")
+    words = [*apart, sys.executable, "-m", "tests.approvals.asked_of_the_network", VALUE]
+    schemas = json.dumps([text_of(name) for name in HOSTILE])
+    done = subprocess.run(words, cwd=ROOT, input=schemas, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [0, 1]
