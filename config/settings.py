@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "approvals.desk.zones.in_their_zone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "approvals.views.returning.lead_back",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -125,6 +126,7 @@ LANGUAGE_COOKIE_NAME = f"{_cookie_prefix}language"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "approvals.views.returning.other_session"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]  # behind a proxy that ends TLS the request itself looks like http
 
 # What browsers may do with our pages (`config.middleware.harden` adds the rest).
