@@ -23,7 +23,7 @@ MOVES: Mapping[str, frozenset[str]] = {
     S.LEASED: frozenset({S.READY, S.ARMED, S.EXPIRED_UNSENT, S.DEAD, S.ABANDONED}),
     S.ARMED: frozenset({S.READY, S.ACCEPTED, S.AGENT_ERROR, S.REJECTED, S.IN_DOUBT, S.DEAD}),
     S.ACCEPTED: frozenset({S.READY, S.FINISHED, S.INTERRUPTED_AGAIN, S.AGENT_ERROR, S.OUTCOME_UNKNOWN}),
-    # Late evidence: a worker that others had given up may still see its run begin and end.
+    # Late evidence: a worker that others had given up may see its run begin and end, or know that it sent nothing.
     S.IN_DOUBT: frozenset({S.READY, S.ACCEPTED, S.AGENT_ERROR, S.REJECTED, S.MARKED_DONE, S.ABANDONED}),
     S.OUTCOME_UNKNOWN: frozenset(
         {S.READY, S.FINISHED, S.INTERRUPTED_AGAIN, S.AGENT_ERROR, S.MARKED_DONE, S.ABANDONED}

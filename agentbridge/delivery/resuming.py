@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 
 from django.conf import settings
@@ -17,15 +18,16 @@ from django.db.models.functions import RowNumber
 
 from agentbridge import trail, translation
 from agentbridge.delivery import backoff, crash, outgoing, proof
-from agentbridge.delivery.moves import Lost, move
+from agentbridge.delivery.moves import IN_FLIGHT, Lost, move
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Agent, DeliveryState, Resume, Run
 from agentbridge.models.agents import key_of
 from agentbridge.wire import protocol
-from approvals import jsontext, reviewing
+from approvals import clock, jsontext, reviewing
 from approvals.models import Case, Task
 from approvals.models.cases import State, Verdict, last_moment
 
+ARMED = (DeliveryState.ARMED, DeliveryState.IN_DOUBT)  # in doubt: its worker was thought lost after arming
 POISON = 3  # leases lost by a crash on one delivery before it is put aside
 
 
@@ -172,6 +174,14 @@ def expire(resume: Resume, *, now: datetime) -> None:
     close_unarmed(resume, now=now)
 
 
+def set_aside(pk: int, *, now: datetime) -> None:
+    """A fault of ours keeps a delivery from being prepared; when that is mended, a person lets it be sent."""
+    with transaction.atomic():
+        resume = locked(pk)
+        if resume.state == DeliveryState.READY and resume.replaced_at is None:
+            give_up(resume, sentence="It cannot be prepared: a fault of this desk, told in its log.", now=now)
+
+
 def give_up(resume: Resume, *, sentence: str, now: datetime) -> None:
     move(resume, DeliveryState.DEAD, sentence=sentence, now=now)
     close_unarmed(resume, now=now)
@@ -191,10 +201,14 @@ def locked(pk: Any) -> Resume:
     return rows.select_related("case", "agent", "thread__agent", "interrupted_run").get(pk=pk)
 
 
-def arm(ticket: Ticket, *, now: datetime) -> None:
-    """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
+def arm(ticket: Ticket, *, now: datetime) -> float:
+    """From here on bytes may have left us: since when, on this process's steady clock.
+
+    Raises `NotArmed`: then nothing was sent and nothing will be.
+    """
     with transaction.atomic():
         resume = locked(ticket.resume_pk)
+        since, now = monotonic(), clock.at_least(now)  # whoever held the row may have held it for long
         case = resume.case
         mine = resume.state == DeliveryState.LEASED and resume.fence == ticket.fence
         if not mine or resume.lease_until is None or resume.lease_until <= now:
@@ -214,24 +228,35 @@ def arm(ticket: Ticket, *, now: datetime) -> None:
             data={"inputSha256": run.input_digest, "attempt": run.attempt},
         )  # fmt: skip
     crash.point("armed")
+    return since
 
 
-def put_back(ticket: Ticket, *, sentence: str, now: datetime, retry_after: float | None = None) -> None:
-    """Provably nothing was sent: ready again, later; or expired meanwhile. Does nothing when the lease was lost.
+def put_back(ticket: Ticket, *, sentence: str, missed: bool = False, now: datetime) -> None:
+    """Provably nothing was sent: ready again, later; or expired meanwhile.
 
-    Also for a delivery that was armed and then not sent: its attempt ends as unsent.
+    Also after arming, and where others thought it in doubt since: the attempt ends as unsent. `missed`: the agent could
+    not be reached. Only what reached or tried the agent uses up one of its attempts; our own standing still does not.
     """
     with transaction.atomic():
         resume = locked(ticket.resume_pk)
-        if resume.state not in (DeliveryState.LEASED, DeliveryState.ARMED) or resume.fence != ticket.fence:
+        if resume.state not in (DeliveryState.LEASED, *ARMED) or resume.fence != ticket.fence:
+            forgive(resume)
             return
+        armed = resume.state in ARMED
         tried: dict[str, Any] = {"error": sentence, "lease_owner": "", "lease_until": None}
-        if resume.state == DeliveryState.ARMED:
-            tried |= {"status": Run.Status.UNSENT, "ended_at": now}
+        if armed:
+            tried |= {"status": Run.Status.UNSENT, "ended_at": now, "answer_class": ""}
         Run.objects.filter(pk=ticket.run_pk).update(**tried)
-        misses = resume.attempts_made + 1
+        misses = resume.attempts_made - 1 if armed else resume.attempts_made + missed
+        lost = max(0, resume.lost_leases - (resume.state == DeliveryState.IN_DOUBT))
         move(
-            resume, DeliveryState.READY, sentence=sentence, now=now, attempts_made=misses,
-            next_try_at=now + backoff.delay(misses, retry_after=retry_after),
+            resume, DeliveryState.READY, sentence=sentence, now=now, attempts_made=misses, lost_leases=lost,
+            answer_class="", next_try_at=now + backoff.delay(misses),
         )  # fmt: skip
         ended_early(resume, now=now)
+
+
+def forgive(resume: Resume) -> None:
+    """The lease passed to others while its worker stood still; that worker lives, so this delivery killed nobody."""
+    moving = Resume.objects.filter(pk=resume.pk, state__in=[DeliveryState.READY, *IN_FLIGHT], lost_leases__gt=0)
+    moving.update(lost_leases=F("lost_leases") - 1)

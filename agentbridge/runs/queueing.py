@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from time import monotonic
 
 from django.conf import settings
 from django.db import transaction
@@ -14,6 +15,7 @@ from agentbridge.delivery import crash
 from agentbridge.delivery.resuming import NotArmed, agent_is_busy
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Run
+from approvals import clock
 
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
@@ -48,10 +50,14 @@ def _locked(ticket: Ticket) -> Run:
     return rows.select_related("thread__agent").get(pk=ticket.run_pk)
 
 
-def arm(ticket: Ticket, *, now: datetime) -> None:
-    """From here on bytes may have left us. Raises `NotArmed`: then nothing was sent and nothing will be."""
+def arm(ticket: Ticket, *, now: datetime) -> float:
+    """From here on bytes may have left us: since when, on this process's steady clock.
+
+    Raises `NotArmed`: then nothing was sent and nothing will be.
+    """
     with transaction.atomic():
         run = _locked(ticket)
+        since, now = monotonic(), clock.at_least(now)
         mine = run.status == Run.Status.QUEUED and run.fence == ticket.fence
         if not mine or run.lease_until is None or run.lease_until <= now:
             raise NotArmed("The lease on this run was over.")
@@ -59,16 +65,36 @@ def arm(ticket: Ticket, *, now: datetime) -> None:
         data = {"inputSha256": run.input_digest}
         trail.of_run("run.armed", "From here on bytes may have left us.", run=run, data=data, now=now)
     crash.point("run_armed")
+    return since
 
 
 @transaction.atomic
-def give_up(ticket: Ticket, *, sentence: str, now: datetime) -> None:
-    """The agent could not be reached: the run ends unsent, and a person may start another."""
+def put_back(ticket: Ticket, *, sentence: str, missed: bool = False, now: datetime) -> None:
+    """Provably nothing was sent. A lease that ran out before arming puts the run back into the queue.
+
+    An agent that could not be reached (`missed`), or arming, ends it unsent, and a person may start another.
+    """
     run = _locked(ticket)
-    if run.status not in (Run.Status.QUEUED, Run.Status.RUNNING) or run.fence != ticket.fence:
+    if run.fence != ticket.fence or run.status not in (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.UNKNOWN):
         return
+    if missed or run.status != Run.Status.QUEUED:
+        _end_unsent(run, sentence, now=now)
+    elif run.lease_owner:
+        Run.objects.filter(pk=run.pk).update(lease_owner="", lease_until=None)
+        trail.of_run("run.requeued", f"Nothing was sent: {sentence}", run=run, now=now)
+
+
+def set_aside(pk: int, *, now: datetime) -> None:
+    """A fault of ours keeps a run from being asked for; when that is mended, a person starts another."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").get(pk=pk)
+        if run.status == Run.Status.QUEUED and not run.lease_owner:
+            _end_unsent(run, "A fault of this desk, told in its log.", now=now)
+
+
+def _end_unsent(run: Run, sentence: str, *, now: datetime) -> None:
     ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence, "lease_owner": "", "lease_until": None}
-    Run.objects.filter(pk=run.pk).update(**ended)
+    Run.objects.filter(pk=run.pk).update(**ended, answer_class="")
     trail.of_run("run.unsent", f"Nothing was sent: {sentence}", run=run, now=now)
 
 

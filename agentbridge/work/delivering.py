@@ -49,13 +49,16 @@ class Delivery:
                 self.ticket.url, headers=self.ticket.headers, body=self.ticket.body, arm=self.arm
             ) as answer:
                 await self.listen(answer)
-        except NotArmed as reason:
-            await self.db(unsent, self.ticket, str(reason))
+        except NotArmed as reason:  # our own standing still: the agent was not tried
+            await self.db(unsent, self.ticket, str(reason), missed=False)
         except egress.EgressError as trouble:
             await self.failed(trouble)
 
     async def arm(self) -> None:
-        await self.db(arm, self.ticket)
+        """Raises `NotArmed` for whatever forbids the first byte, also that it comes too long after its record."""
+        since = await self.db(arm, self.ticket)
+        if monotonic() - since > STALE_SECONDS:
+            raise Stale("This worker stood still between arming and sending; nothing was sent.")
 
     async def failed(self, trouble: egress.EgressError) -> None:
         """Before arming nothing was sent. After it the answer is over before its head came."""
@@ -209,20 +212,15 @@ def is_needed(ticket: Ticket) -> bool:
     return Run.objects.filter(thread=ticket.thread_pk, pk__gt=ticket.run_pk).exclude(kind=Run.Kind.OBSERVED).exists()
 
 
-def arm(ticket: Ticket) -> None:
-    """Raises `NotArmed` for whatever forbids the first byte."""
-    began = monotonic()
+def arm(ticket: Ticket) -> float:
+    """When it was armed, on this process's steady clock. Raises `NotArmed` for whatever forbids the first byte."""
     verb = resuming.arm if ticket.resume_pk is not None else queueing.arm
     try:
-        verb(ticket, now=clock.now())
+        return verb(ticket, now=clock.now())
     except Refused as reason:
         raise NotArmed(str(reason)) from reason
-    if monotonic() - began > STALE_SECONDS:
-        raise Stale("This worker stood still between arming and sending; nothing was sent.")
 
 
-def unsent(ticket: Ticket, sentence: str) -> None:
-    verb = resuming.put_back if ticket.resume_pk is not None else queueing.give_up
-    verb(ticket, sentence=sentence, now=clock.now())
-
-
+def unsent(ticket: Ticket, sentence: str, *, missed: bool = True) -> None:
+    verb = resuming.put_back if ticket.resume_pk is not None else queueing.put_back
+    verb(ticket, sentence=sentence, missed=missed, now=clock.now())
