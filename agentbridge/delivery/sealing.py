@@ -40,6 +40,11 @@ def seal(case: Case, *, now: datetime) -> Resume | None:
     return resume
 
 
+def set_aside(case: Case, *, now: datetime) -> None:
+    """A fault of ours keeps these answers from being sealed. Raises WrongState for a case that ended meanwhile."""
+    reviewing.block(case, sentence="They cannot be sealed: a fault of this desk, told in its log.", now=now)
+
+
 def interrupted_run(case: Case) -> Run | None:
     """The run whose questions these are."""
     asked = Interrupt.objects.filter(task__case=case).select_related("run__thread__agent").order_by("pk").first()

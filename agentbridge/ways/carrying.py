@@ -16,7 +16,7 @@ from agentbridge.models import Agent
 from agentbridge.ways import admission
 from agentbridge.ways.relay import Relayed, Threads
 from agentbridge.work.database import DatabaseThreads
-from agentbridge.work.worker import let_go, renew
+from agentbridge.work.leases import let_go, renew
 
 log = structlog.get_logger(__name__)
 
@@ -41,8 +41,8 @@ class Relays:
         """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
         if len(self._carried) >= settings.WORKER_STREAMS:
             raise Full
-        await self.threads.door(admission.check, agent, body)
-        relayed = Relayed(agent, body, self.owner, self.threads)
+        asked = await self.threads.door(admission.check, agent, body)
+        relayed = Relayed(agent, body, asked, self.owner, self.threads)
         task = asyncio.create_task(self._carry(relayed))
         self._carried[task] = relayed
         task.add_done_callback(self._carried.pop)
@@ -78,7 +78,8 @@ class Relays:
                 continue
             renewed = monotonic()
             try:
-                await self.threads.pulse(renew, self.owner)
+                armed = [relayed.ticket for relayed in self._carried.values() if relayed.ticket is not None]
+                await self.threads.pulse(renew, self.owner, armed)
             except Exception:
                 log.exception("relay.renewal_failed", owner=self.owner)
 

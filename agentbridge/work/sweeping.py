@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from agentbridge import trail
 from agentbridge.delivery import resuming, standing
@@ -19,7 +20,7 @@ from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
-from approvals.models.cases import State, last_moment
+from approvals.models.cases import State
 from approvals.trail import anchors
 
 log = structlog.get_logger(__name__)
@@ -29,14 +30,29 @@ LIMIT = 100
 
 def sweep(now: datetime) -> None:
     """One round; a row that another worker moves meanwhile is left to it. And the trail is signed when it is time."""
-    anchors.tend(now=now)
+    _sign(now)
     for resume in Resume.objects.filter(state__in=["leased", "armed", "accepted"], lease_until__lte=now)[:LIMIT]:
         _tolerant(_lost_delivery, resume.pk, now)
     for run in lost_first_runs(now):
         _tolerant(_lost_first_run, run.pk, now)
-    for resume in Resume.objects.filter(state=DeliveryState.READY, replaced_at=None).select_related("case")[:LIMIT]:
-        if resume.case.state == State.WITHDRAWN or is_over(resume, now):
-            _tolerant(_put_aside, resume.pk, now)
+    for resume in too_late(now):
+        _tolerant(_put_aside, resume.pk, now)
+
+
+def _sign(now: datetime) -> None:
+    """Neither does the trail's signature keep them waiting."""
+    try:
+        anchors.tend(now=now)
+    except Exception:
+        log.exception("sweep.not_signed")
+
+
+def too_late(now: datetime) -> list[Resume]:
+    """Ready ones that need not be sent any more, however many others wait for an agent that is down."""
+    edge = now + timedelta(seconds=settings.EXPIRY_MARGIN_SECONDS)
+    over = Q(case__state=State.WITHDRAWN) | Q(n=1, case__deadline__lte=edge)
+    ready = Resume.objects.filter(over, state=DeliveryState.READY, replaced_at=None)
+    return list(ready.order_by("pk")[:LIMIT])
 
 
 def _tolerant(deed: Callable[[int, datetime], None], pk: int, now: datetime) -> None:
@@ -60,11 +76,6 @@ def _read_again(run: Run, now: datetime) -> None:
 def lost_first_runs(now: datetime) -> list[Run]:
     waiting = Run.objects.in_flight().filter(kind=Run.Kind.FIRST, lease_until__lte=now)
     return list(waiting.order_by("pk")[:LIMIT])
-
-
-def is_over(resume: Resume, now: datetime) -> bool:
-    edge = resume.case.deadline
-    return edge is not None and resume.n == 1 and now >= last_moment(edge)
 
 
 @transaction.atomic

@@ -10,29 +10,30 @@ import asyncio
 import os
 import platform
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db import InterfaceError, OperationalError
+from django.db.models import Max
 from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing
 from agentbridge.delivery.backoff import Breakers
 from agentbridge.delivery.tickets import Ticket
-from agentbridge.models import Resume, Run
 from agentbridge.runs import queueing
-from agentbridge.work import sweeping
+from agentbridge.work import leases, sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
 from approvals import clock
 from approvals.bell import Bell
 from approvals.models import AuditEntry
-from approvals.trail import anchors
+from approvals.refusals import Refused
+from approvals.trail import anchors, lifecycle
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +41,7 @@ POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
 CLAIM_SECONDS = 0.25  # in one look: what is claimed waits for its request until the look is over, and its lease runs
+EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
 
@@ -128,7 +130,13 @@ class Worker:
         except Exception:
             log.exception("bridge.delivery_failed", run=delivery.ticket.run_pk)
         finally:
-            await asyncio.shield(self.db(let_go, delivery.ticket))
+            await asyncio.shield(self._let_go(delivery.ticket))
+
+    async def _let_go(self, ticket: Ticket) -> None:
+        try:
+            await self.db(leases.let_go, ticket)
+        except Exception:  # nobody renews it any more, so it runs out by itself
+            log.exception("bridge.not_let_go", run=ticket.run_pk)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         delivery = self.deliveries.pop(task)
@@ -154,7 +162,7 @@ class Worker:
         while True:
             await asyncio.sleep(settings.LEASE_SECONDS / 3)
             try:
-                await self.pulse(renew, self.owner)
+                await self.pulse(leases.renew, self.owner, [each.ticket for each in self.deliveries.values()])
             except Exception:
                 log.exception("bridge.renewal_failed", worker=self.owner)
 
@@ -182,54 +190,48 @@ def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> tupl
     """Seal, claim and prepare: the requests to make now, at most `room`; and whether there may be more to seal."""
     now = clock.now()
     if sweep:
+        lifecycle.watch_clock(now=now)
         sweeping.sweep(now)
-    sealed = [sealing.seal(case, now=now) for case in sealing.due(now)]
+    due = sealing.due(now)
+    sealed = [guarded(partial(sealing.seal, case, now=now), partial(sealing.set_aside, case)) for case in due]
     if room <= 0:
         return [], False
     closed = breakers.closed_to(now)
-    tickets = list(claimed(resuming.claim, resuming.claimable(now, closed=closed, limit=room), owner, breakers))
+    tickets = claimed(resuming, resuming.claimable(now, closed=closed, limit=room), owner, breakers)
     queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
-    tickets += claimed(queueing.claim, queued, owner, breakers)
+    tickets += claimed(queueing, queued, owner, breakers)
     return tickets, any(sealed)
 
 
-def claimed(claim: Callable[..., Ticket | None], wanted: Sequence[tuple[int, int]], owner: str,
-            breakers: Breakers) -> Iterator[Ticket]:
+def claimed(queue: ModuleType, wanted: Sequence[tuple[int, int]], owner: str, breakers: Breakers) -> list[Ticket]:
     """As many as there is time for, at least one, each leased from its own moment on.
 
     On a busy machine a hundred claims take longer than a lease: then none of them could ever be sent.
     """
-    end = monotonic() + CLAIM_SECONDS
+    end, tickets = monotonic() + CLAIM_SECONDS, []
     for pk, agent in wanted:
-        now = clock.now()
-        if breakers.of(agent).admits(now) and (ticket := claim(pk, owner=owner, now=now)) is not None:
-            yield ticket
+        try:
+            if breakers.of(agent).admits(now := clock.now()):
+                claim, set_aside = partial(queue.claim, pk, owner=owner, now=now), partial(queue.set_aside, pk)
+                tickets += [ticket] if (ticket := guarded(claim, set_aside)) is not None else []
+        except EVERYBODYS:
+            log.exception("bridge.claim_failed", worker=owner)
+            break  # those that are claimed already go their way
         if monotonic() >= end:
-            return
+            break
+    return tickets
 
 
-def let_go(ticket: Ticket) -> None:
-    """A worker that is through with an attempt holds nothing of it; what it left unfinished is swept at once."""
-    now = clock.now()
-    Run.objects.in_flight().filter(pk=ticket.run_pk, fence=ticket.fence).update(lease_until=now)
-    mine = Resume.objects.filter(pk=ticket.resume_pk or 0, fence=ticket.fence)
-    mine.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)
-
-
-def renew(owner: str) -> None:
-    """The heartbeat. A lease that has run out is not renewed: others may be at it already.
-
-    The free rows first: one that somebody holds for long must not cost the others their leases.
-    """
-    now = clock.now()
-    until = {"lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
-    leased: tuple[QuerySet[Any], ...] = (
-        Resume.objects.filter(state__in=["leased", "armed", "accepted"]), Run.objects.in_flight(),
-    )  # fmt: skip
-    mine = [rows.filter(lease_owner=owner, lease_until__gt=now) for rows in leased]
-    for rows in mine:
-        with transaction.atomic():
-            free = rows.select_for_update(skip_locked=True, no_key=True)
-            rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(**until)
-    for rows in mine:
-        rows.exclude(**until).update(**until)
+def guarded(deed: Callable[[], Any], set_aside: Callable[..., None]) -> Any:
+    """A fault of ours in one row must not keep the others waiting, nor be tried for ever: people are told of it."""
+    try:
+        return deed()
+    except EVERYBODYS:
+        raise
+    except Exception:
+        log.exception("bridge.fault", deed=repr(deed))
+    try:
+        set_aside(now=clock.now())
+    except Refused:  # it has ended meanwhile
+        log.info("bridge.not_set_aside", deed=repr(deed))
+    return None

@@ -15,7 +15,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from agentbridge.delivery.backoff import Breakers
+from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Run
+from agentbridge.work import leases
 from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
 from approvals import clock
@@ -159,32 +161,32 @@ def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, setting
 
 def test_a_heartbeat_renews_only_ones_own_living_leases(script: Script, alice: User) -> None:
     payer = register(script(pausing()))
-    runs = [ask(payer, alice, thread_id=f"thread-{number}").pk for number in range(3)]
-    at_work.find_work("one", Breakers(), 10, sweep=False)
+    runs = [ask(payer, alice, thread_id=f"thread-{number}").pk for number in range(4)]
+    tickets, _more = at_work.find_work("one", Breakers(), 10, sweep=False)
     soon, past = timezone.now() + timedelta(seconds=20), timezone.now() - timedelta(seconds=1)
     Run.objects.update(lease_until=soon)
     Run.objects.filter(pk=runs[1]).update(lease_until=past)
     Run.objects.filter(pk=runs[2]).update(lease_owner="two")
-    at_work.renew("one")
+    leases.renew("one", tickets[:3])  # the fourth attempt has ended, and could not be let go of
     ends = list(Run.objects.order_by("pk").values_list("lease_until", flat=True))
-    assert ends[0] > soon and ends[1:] == [past, soon]
+    assert ends[0] > soon and ends[1:] == [past, soon, soon]
 
 
 @pytest.mark.postgres
 def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: User) -> None:
     payer = register(script(pausing()))
     held, free = (ask(payer, alice, thread_id=f"thread-{number}") for number in range(2))
-    at_work.find_work("one", Breakers(), 10, sweep=False)
+    tickets, _more = at_work.find_work("one", Breakers(), 10, sweep=False)
     before = Run.objects.get(pk=free.pk).lease_until
     with transaction.atomic():
         Run.objects.select_for_update().get(pk=held.pk)
-        renewing = threading.Thread(target=renew_and_leave)
+        renewing = threading.Thread(target=renew_and_leave, args=(tickets,))
         renewing.start()
         until(lambda: Run.objects.get(pk=free.pk).lease_until != before, 5)
     renewing.join()
     assert Run.objects.get(pk=held.pk).lease_until == Run.objects.get(pk=free.pk).lease_until
 
 
-def renew_and_leave() -> None:
-    at_work.renew("one")
+def renew_and_leave(tickets: list[Ticket]) -> None:
+    leases.renew("one", tickets)
     connection.close()
