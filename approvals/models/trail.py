@@ -29,14 +29,18 @@ class AuditEntry(models.Model):
     seq = models.BigIntegerField(primary_key=True)
     body = BytesField()
     leaf_hash = models.CharField(max_length=64, unique=True)
-    at = models.DateTimeField(db_index=True)
+    at = models.DateTimeField()
     verb = models.CharField(max_length=60)
     actor = models.ForeignKey(
-        User, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+        User, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )  # the name table is erasable, the entry is not
     actor_kind = models.CharField(max_length=12, blank=True, default="")  # person, service, system, agent, caller
-    case = models.ForeignKey(Case, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="entries")
-    task = models.ForeignKey(Task, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="entries")
+    case = models.ForeignKey(
+        Case, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries"
+    )
+    task = models.ForeignKey(
+        Task, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries"
+    )
     agent = models.CharField(max_length=100, blank=True, default="")
     thread_key = models.CharField(max_length=64, blank=True, default="")
     sentence = OpaqueTextField(null=True)
@@ -48,11 +52,15 @@ class AuditEntry(models.Model):
     search_text = models.TextField(null=True)
 
     class Meta:
+        # Whatever is asked for, its newest entries stand together: a page of a long trail reads one index from its end.
         indexes = [
+            models.Index(fields=["at", "seq"], name="entry_at"),
             models.Index(fields=["case", "seq"], name="entry_case"),
+            models.Index(fields=["task", "seq"], name="entry_task"),
             models.Index(fields=["verb", "seq"], name="entry_verb"),
             models.Index(fields=["actor", "seq"], name="entry_actor"),
-            models.Index(fields=["agent", "thread_key", "seq"], name="entry_thread"),
+            models.Index(fields=["agent", "seq"], name="entry_agent"),
+            models.Index(fields=["thread_key", "seq"], name="entry_thread"),
         ]
 
     def __str__(self) -> str:
