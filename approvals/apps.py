@@ -8,3 +8,6 @@ class ApprovalsConfig(AppConfig):
     name = "approvals"
     verbose_name = _("Approvals")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from approvals import checks  # noqa: F401  (registers them; its imports need the models)

@@ -149,6 +149,21 @@ def missing() -> str:
     return ""
 
 
+def warnings() -> list[str]:
+    """What whoever looks after the desk should know of its anchors; nothing where all is well."""
+    if not configured():
+        return [none_configured()]
+    unreached = [anchor.name for anchor in configured() if _last_told(anchor) == "anchor.failed"]
+    return [_("Anchor %(name)s cannot be reached: nothing newer is kept there.") % {"name": name} for name in unreached]
+
+
+def none_configured() -> str:
+    return _(
+        "Nothing outside the database keeps checkpoints of this trail: entries cut off at its end, as a restored backup"
+        " cuts them, would not be noticed. Set ANCHORS."
+    )
+
+
 def _agrees(note: signednote.Note) -> bool:
     try:
         return checkpoints.root_at(note.size) == note.root

@@ -17,7 +17,7 @@ from approvals import permissions, waiting
 from approvals.models import AuditEntry, Sample
 from approvals.models.cases import Verdict
 from approvals.requests import PersonRequest
-from approvals.trail import sightings, trailpage
+from approvals.trail import anchors, sightings, trailpage
 from approvals.workbench import charting, counting, question, questions, sampling
 from approvals.workbench.question import Question
 
@@ -74,6 +74,8 @@ def around(request: PersonRequest, asked: Question) -> dict[str, Any]:
         "saved": questions.offered(request.user),
         "may_draw": sampling.may_draw(request.user) is None,
         "each": Sample.Each.choices,
+        "missing": anchors.refusal() if permissions.sees_all(request.user) else "",
+        "warnings": anchors.warnings() if permissions.may_tend(request.user) is None else [],
         "samples": Sample.objects.select_related("by").order_by("-pk")[:5],
     }  # fmt: skip
 

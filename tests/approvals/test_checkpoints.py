@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import audit
+from approvals import audit, checks
 from approvals.models import AuditEntry, Checkpoint
 from approvals.refusals import Blocked
 from approvals.trail import anchors, checkpoints, merkle, signednote, signing
@@ -174,3 +174,34 @@ def test_a_trail_that_grew_otherwise_is_noticed(anchor):
         Checkpoint.objects.all().delete()
     add(9)
     assert "are not those that anchor" in anchors.missing()
+
+
+def test_a_desk_without_an_anchor_says_so_to_those_who_can_change_it(olga, carol, client, settings):
+    for person, told in ((olga, True), (carol, False)):
+        client.force_login(person)
+        assert ("Set ANCHORS." in client.get("/audit/").content.decode()) == told
+    (info,) = checks.trail_is_anchored()
+    assert (info.id, info.is_serious()) == ("approvals.I001", False)
+
+
+def test_with_an_anchor_only_what_is_wrong_with_it_is_said(anchor, adam, client):
+    anchors.tend(now=timezone.now(), force=True)
+    client.force_login(adam)
+    assert "ANCHORS" not in client.get("/audit/").content.decode() and checks.trail_is_anchored() == []
+
+    anchor.path.unlink()
+    anchor.path.mkdir()
+    add(1)
+    anchors.tend(now=timezone.now(), force=True)
+    assert "cannot be reached" in client.get("/audit/").content.decode()
+
+
+def test_what_is_missing_stands_on_the_audit_page(anchor, carol, client):
+    add(6)
+    anchors.tend(now=timezone.now(), force=True)
+    with guards_off():
+        AuditEntry.objects.filter(seq__gt=checkpoints.head_seq() - 2).delete()
+        Checkpoint.objects.all().delete()
+    anchors.forget()
+    client.force_login(carol)
+    assert "are missing. Nothing is decided or sent" in client.get("/audit/").content.decode()
