@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import models
+
+from approvals import jsontext
 
 
 class OpaqueTextField(models.Field):
@@ -34,6 +37,37 @@ class OpaqueTextField(models.Field):
         if isinstance(value, str):
             value = value.encode("utf-8", "surrogatepass")
         return None if value is None else connection.Database.Binary(value)
+
+
+class SentenceField(models.TextField):
+    """A sentence that people read and that may quote foreign text: what a column of text refuses stands as its escape.
+
+    To migrations it is the TextField that the column is.
+    """
+
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> Any:
+        text = super().get_prep_value(value)
+        return jsontext.storable(text) if isinstance(text, str) else text
+
+
+class SentencesField(models.JSONField):
+    """The same for a list of objects whose members are such sentences; to migrations a JSONField."""
+
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.JSONField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> Any:
+        listed = super().get_prep_value(value)
+        return [_storable(each) for each in listed] if isinstance(listed, list) else listed
+
+
+def _storable(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: jsontext.storable(said) if isinstance(said, str) else said for name, said in members.items()}
 
 
 class BytesField(models.BinaryField):

@@ -140,8 +140,9 @@ def _open_task(case: Case, position: int, new: NewTask, now: datetime) -> Task:
 
 
 def _index(task: Task, content: exhibits.Content) -> None:
-    task.agent_name, task.reason = content.agent_name, content.reason
-    task.tool = content.tool.name if content.tool else ""
+    # Reason and tool stand in addresses too, where half a surrogate pair cannot.
+    task.agent_name, task.reason = content.agent_name, jsontext.printable(content.reason)
+    task.tool = jsontext.printable(content.tool.name) if content.tool else ""
     # Lists and search keep no secrets; the exhibit does, for those who decide.
     with masking.applying(hiding.rules_for(task.queue, task.agent)):
         content = hiding.without_secrets(content)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agentbridge.models.agents import Agent, Thread
 from agentbridge.models.runs import Run
-from approvals.fields import BytesField, OpaqueTextField
+from approvals.fields import BytesField, OpaqueTextField, SentenceField
 from approvals.models import Case, Task
 
 
@@ -64,7 +64,7 @@ class Resume(models.Model):
     fence = models.PositiveBigIntegerField(default=0)
     lost_leases = models.PositiveIntegerField(default=0)
     replaced_at = models.DateTimeField(null=True, blank=True)
-    note = models.TextField(blank=True, default="")  # the last thing worth telling a person
+    note = SentenceField(blank=True, default="")  # the last thing worth telling a person
     changed_at = models.DateTimeField()
 
     class Meta:
@@ -115,13 +115,13 @@ class Incident(models.Model):
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.PROTECT, related_name="incidents")
     kind = models.CharField(max_length=20, choices=Kind.choices)
     tool_call_id = OpaqueTextField(null=True)
-    text = models.TextField()
+    text = SentenceField()
     opened_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)
     closed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
-    reason = models.TextField(blank=True, default="")
+    reason = SentenceField(blank=True, default="")
 
     def __str__(self) -> str:
         return f"{self.kind} on {self.case}"

@@ -55,9 +55,14 @@ def accepted(run: Run, view: RunView, *, now: datetime) -> None:
 def stated(view: RunView) -> dict[str, Any]:
     """What a run says about itself at its start."""
     return {
-        "protocol_version": (view.protocol_version or "")[:40],
+        "protocol_version": column(view.protocol_version, 40),
         "parent_run_id": view.parent_run_id or "",
     }
+
+
+def column(text: str | None, length: int) -> str:
+    """The beginning of a foreign word, as a column of text takes it: an index over the raw stream."""
+    return jsontext.storable(text or "")[:length]
 
 
 def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
@@ -141,7 +146,7 @@ def _write_end(run: Run, view: RunView, dialect: Dialect, *, status: str, warnin
     run.status, run.ended_at, run.dialect = status, now, dialect.name
     run.outcome, run.events = view.outcome, view.events
     run.error = view.error or view.rejected or view.cut or trouble
-    run.error_code = (view.error_code or "")[:200]
+    run.error_code = column(view.error_code, 200)
     run.warnings = jsontext.dumps(told(run, view, [*warnings, *history_warnings]))
     run.snapshot = outgoing.Snapshot(tuple(messages), state).to_text()
     run.lease_owner, run.lease_until = "", None

@@ -86,7 +86,7 @@ def late_error(run: Run, fact: LateError, *, now: datetime) -> None:
     if fresh.answer_class == "J":
         return
     said = f"{fact.message} ({fact.code})" if fact.code else fact.message
-    told = {"answer_class": "J", "error": fresh.error or said, "error_code": (fact.code or "")[:200]}
+    told = {"answer_class": "J", "error": fresh.error or said, "error_code": concluding.column(fact.code, 200)}
     Run.objects.filter(pk=run.pk).update(**told)
     case = Case.objects.filter(resumes=run.resume_id).first() if run.resume_id else case_of(fresh)
     sentence = f"After its end the run reported an error: {said}"

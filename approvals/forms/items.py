@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from approvals import jsontext
-from approvals.forms import kinds, texts
+from approvals.forms import kinds
 from approvals.forms.fields import Field
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def lay_out(builder: Builder, spot: Spot, plan: Plan, made: Field) -> None:
         made.children.append(child)
     _moves(made, first)
     made.taken_out = [
-        (index, texts.printable(builder.source(node) or ""))
+        (index, jsontext.printable(builder.source(node) or ""))
         for index, node in enumerate(nodes)
         if index not in made.items
     ]

@@ -48,7 +48,7 @@ def digest(text: str | None) -> str:
 def rendering(text: str | None) -> str:
     """What the raw box holds for a value; what is no JSON stands there as it is."""
     try:
-        return texts.printable(jsontext.pretty(text)) if text else ""
+        return jsontext.printable(jsontext.pretty(text)) if text else ""
     except JSONTextError:
         return text or ""
 

@@ -12,7 +12,6 @@ from approvals.jsontext import Number
 NULL_VALUE = "\ue000null"  # posted in a control's place for JSON null; a private character, so that nobody types it
 # NUL, most other controls and lone surrogates do not come back from a browser as they were sent to it.
 _FRAGILE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _UNMISTAKABLE = re.compile(r"[^\s\"'](.{0,78}[^\s\"'])?")
 LONG = 70  # characters from which a text gets several lines
@@ -34,11 +33,6 @@ def has_lines(text: str) -> bool:
 def normal(text: str) -> str:
     """Browsers post CRLF for every line end: compared and stored with LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def printable(text: str) -> str:
-    """JSON text that can be sent as UTF-8: in a string, the only place for it, a lone surrogate equals its escape."""
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def number(typed: str) -> str | None:

@@ -10,7 +10,7 @@ from approvals.jsontext.pointers import parts, pointer
 from approvals.jsontext.reading import Document, Node, loads, parse
 from approvals.jsontext.splicing import replace
 from approvals.jsontext.values import JSONTextError, Number, plain
-from approvals.jsontext.writing import dumps, pretty
+from approvals.jsontext.writing import dumps, pretty, printable, storable
 
 __all__ = [
     "Document",
@@ -28,6 +28,8 @@ __all__ = [
     "plain",
     "pointer",
     "pretty",
+    "printable",
     "replace",
     "same",
+    "storable",
 ]

@@ -14,6 +14,8 @@ from approvals.jsontext.values import Number
 
 _quote = json.JSONEncoder(ensure_ascii=False).encode
 _UNSAFE = re.compile("[\ud800-\udfff\u2028\u2029]")  # not in UTF-8, or line ends to JavaScript and SSE readers
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSENDABLE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 DEEPEST_INDENT = 64  # a hundred thousand brackets must not become gigabytes of spaces
@@ -66,7 +68,21 @@ def _scalar(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", _quote(text))
+    return _UNSAFE.sub(_escape, _quote(text))
+
+
+def printable(text: str) -> str:
+    """Text that can be sent as UTF-8: half a surrogate pair stands there as the escape that JSON has for it."""
+    return _UNSENDABLE.sub(_escape, text)
+
+
+def storable(text: str) -> str:
+    """The same for a database's column of text, which takes no NUL either."""
+    return _UNSTORABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def pretty(text: str) -> str:

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from approvals.fields import OpaqueTextField
+from approvals.fields import OpaqueTextField, SentenceField
 from approvals.models.cases import Case, Task
 from approvals.models.people import Queue, User
 
@@ -94,7 +94,7 @@ class RetentionRule(models.Model):
     queue = models.ForeignKey(Queue, null=True, on_delete=models.PROTECT, related_name="+")
     agent = models.CharField(max_length=100, blank=True, default="")
     days = models.PositiveIntegerField()
-    basis = models.TextField()  # the law or policy that says so
+    basis = SentenceField()  # the law or policy that says so
     asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     asked_at = models.DateTimeField()
     agreed_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
@@ -112,12 +112,12 @@ class Hold(models.Model):
     case = models.ForeignKey(Case, null=True, on_delete=models.PROTECT, related_name="holds")
     queue = models.ForeignKey(Queue, null=True, on_delete=models.PROTECT, related_name="+")
     agent = models.CharField(max_length=100, blank=True, default="")
-    reason = models.TextField()
+    reason = SentenceField()
     by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
     lifted_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     lifted_at = models.DateTimeField(null=True)
-    lifted_because = models.TextField(null=True)
+    lifted_because = SentenceField(null=True)
 
     class Meta:
         constraints = [
@@ -138,15 +138,15 @@ class Erasure(models.Model):
 
     case = models.ForeignKey(Case, on_delete=models.PROTECT, related_name="erasures")
     rule = models.ForeignKey(RetentionRule, null=True, on_delete=models.PROTECT, related_name="erasures")
-    reason = models.TextField()
-    basis = models.TextField()
+    reason = SentenceField()
+    basis = SentenceField()
     asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     asked_at = models.DateTimeField()
     done_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     done_at = models.DateTimeField(null=True)
     refused_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     refused_at = models.DateTimeField(null=True)
-    refused_because = models.TextField(null=True)
+    refused_because = SentenceField(null=True)
 
     class Meta:
         constraints = [

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
-from approvals.fields import OpaqueTextField
+from approvals.fields import OpaqueTextField, SentenceField, SentencesField
 from approvals.models.people import Queue, User
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # no 0/O, 1/I/L, U: people read codes aloud
@@ -84,7 +84,7 @@ class Case(models.Model):
     code = models.CharField(max_length=12, unique=True, default=new_case_code, editable=False)
     state = models.CharField(max_length=12, choices=State.choices, default=State.OPEN)
     ended_because = models.CharField(max_length=20, choices=EndedBecause.choices, blank=True, default="")
-    blocked = models.TextField(blank=True, default="")  # a sentence: why nothing can be sent
+    blocked = SentenceField(blank=True, default="")  # a sentence: why nothing can be sent
     opened_at = models.DateTimeField()
     deadline = models.DateTimeField(null=True, blank=True)  # the earliest of its tasks
     settled_at = models.DateTimeField(null=True, blank=True)
@@ -96,7 +96,7 @@ class Case(models.Model):
     refs = OpaqueTextField(default="{}")  # JSON object of names and texts that this app prints and does not understand
     agent = models.CharField(max_length=100)  # index over refs
     thread_key = models.CharField(max_length=64, blank=True, default="")  # index over refs: SHA-256 hex of the threadId
-    flags = models.JSONField(default=list)  # [{"slug","sentence","pointer"?}] said above the proposal
+    flags = SentencesField(default=list)  # [{"slug","sentence","pointer"?}] said above the proposal
 
     objects = CaseQuerySet.as_manager()
 
@@ -167,11 +167,11 @@ class Task(models.Model):
     due_at = models.DateTimeField(null=True, blank=True)  # the case's deadline: what the queue sorts by
     shown_digest = models.CharField(max_length=64)  # SHA-256 hex of the newest exhibit
     kit = models.TextField()  # approvals.kit.VerdictKit as JSON
-    flags = models.JSONField(default=list)  # [{"slug","sentence","pointer"?}]
+    flags = SentencesField(default=list)  # [{"slug","sentence","pointer"?}]
     claimed_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="claims")
     claimed_at = models.DateTimeField(null=True, blank=True)
     results = OpaqueTextField(null=True)  # JSON list of {"runId","toolCallId","text","at"}; null until one was seen
-    conclusion = models.TextField(blank=True, default="")
+    conclusion = SentenceField(blank=True, default="")
 
     objects = TaskQuerySet.as_manager()
 
