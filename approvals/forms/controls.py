@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from approvals import jsontext, schemas
 from approvals.foreign import glyphs
-from approvals.forms import texts
+from approvals.forms import texts, ticks
 from approvals.forms.fields import Field, Option
 from approvals.forms.posted import Posted
 
@@ -23,18 +23,19 @@ def fill(made: Field, posted: Posted) -> None:
         "boolean": _boolean,
         "choice": _choice,
         "constant": _constant,
+        "ticks": ticks.fill,
     }[made.kind](made, posted)
 
 
 def say(made: Field, posted: Posted) -> None:
     """What can be said about a place beside its value: null, an empty text or list, or that it is left out."""
-    if made.kind not in ("text", "number", "object", "array"):
+    if made.kind not in ("text", "number", "object", "array", "ticks"):
         return
     absent = made.source is None
     states = [("", _("as filled in"))]
     states += [("empty", _("an empty text"))] if made.kind == "text" and absent else []
-    if absent and not made.required and made.pointer and made.kind in ("object", "array"):
-        states += [("empty", _("an empty list") if made.kind == "array" else _("an empty object"))]
+    if absent and not made.required and made.pointer and made.kind in ("object", "array", "ticks"):
+        states += [("empty", _("an empty object") if made.kind == "object" else _("an empty list"))]
     states += [("null", "null")] if made.nullable else []
     states += [("out", _("left out"))] if not absent and not made.required and not made.is_item and made.pointer else []
     made.rendered_state = "null" if made.source == "null" and made.nullable else ""
@@ -60,7 +61,7 @@ def _held(made: Field, source: str) -> str:
     if made.kind == "text":
         return texts.normal(jsontext.loads(source)) if source.startswith('"') else ""
     if made.kind == "raw":
-        return jsontext.printable(jsontext.pretty(source))
+        return texts.printable(jsontext.pretty(source))
     return _chosen(made, source) if made.kind == "choice" else source
 
 
@@ -78,7 +79,7 @@ def _number(made: Field, posted: Posted) -> None:
 
 
 def _raw(made: Field, posted: Posted) -> None:
-    _show(made, posted, jsontext.printable(jsontext.pretty(made.source)) if made.source is not None else "")
+    _show(made, posted, texts.printable(jsontext.pretty(made.source)) if made.source is not None else "")
 
 
 def _hidden(made: Field, posted: Posted) -> None:
@@ -102,7 +103,7 @@ def _choice(made: Field, posted: Posted) -> None:
     _show(made, posted, "" if made.source is None else _chosen(made, made.source))
     options = [Option("", _("choose one") if made.source is None else _("left out"))] if _may_be_absent(made) else []
     if made.rendered == NOT_A_CHOICE:
-        options.append(Option(NOT_A_CHOICE, glyphs.spelled(jsontext.printable(made.source or "")), foreign=True))
+        options.append(Option(NOT_A_CHOICE, glyphs.spelled(texts.printable(made.source or "")), foreign=True))
     for at, (value, title) in enumerate(made.choices):
         options.append(Option(f"#{at}", glyphs.spelled(title or texts.label(value)), foreign=True))
     options += [Option(texts.NULL_VALUE, "null")] if made.nullable else []

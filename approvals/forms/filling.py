@@ -187,7 +187,7 @@ class Filling:
         return tree
 
 
-CONTROLS = ("text", "number", "raw", "boolean", "choice", "hidden")
+CONTROLS = ("text", "number", "raw", "boolean", "choice", "ticks", "hidden")
 
 
 def _first_control(field: Field) -> Field | None:

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals import jsontext, schemas
-from approvals.forms import texts
+from approvals.forms import texts, ticks
 from approvals.jsontext import Document, Node
 
 Schema = dict[str, Any]
@@ -31,7 +31,7 @@ SUBSTANCE = {"type", "properties", "const", "enum", "items", "prefixItems", "any
 class Plan:
     """What is to be drawn at one place."""
 
-    kind: str  # text number boolean choice constant fixed object array branches raw
+    kind: str  # text number boolean choice ticks constant fixed object array branches raw
     node: Schema = field(default_factory=dict)
     nullable: bool = False
     choices: tuple[tuple[Any, str], ...] = ()  # value, title
@@ -45,7 +45,9 @@ def plan(root: Schema, schema: Any, value: Node | None, document: Document | Non
     node, nullable = _without_null(root, schemas.resolve(root, schema))
     if value is not None and value.kind == "null" and nullable:
         value = None
-    found = _constant_or_choice(root, node) or _branching(root, node) or _by_type(node, value)
+    found = _constant_or_choice(root, node) or _branching(root, node) or _ticks(root, node) or _by_type(node, value)
+    if found.kind == "ticks" and not _can_be_ticked(found, value, document):
+        found = _by_type(node, value)
     found = replace(found, nullable=nullable)
     misfit = value is not None and document is not None and _misfit(found, value, document)
     return replace(found, kind="raw", reason=misfit) if misfit else found
@@ -98,6 +100,22 @@ def _branching(root: Schema, node: Schema) -> Plan | None:
     if len(kinds) > 1 and set(kinds) != {"integer", "number"}:
         return Plan("branches", node, branches=tuple((kind, {**node, "type": kind}) for kind in kinds))
     return None
+
+
+def _ticks(root: Schema, node: Schema) -> Plan | None:
+    """A list of some of a few values, none of them twice: each is there or not."""
+    if node.get("uniqueItems") is not True or _types(node) not in ([], ["array"]) or prefix(node):
+        return None
+    inner = plan(root, node.get("items", True), None, None)
+    if inner.kind != "choice" or inner.nullable or not ticks.fits(inner.choices, ()):
+        return None
+    return Plan("ticks", node, choices=inner.choices)
+
+
+def _can_be_ticked(found: Plan, value: Node | None, document: Document | None) -> bool:
+    if value is None or document is None:
+        return True
+    return value.kind == "array" and ticks.fits(found.choices, [document.source(item) for item in value.items])
 
 
 def _types(node: Schema) -> list[str]:

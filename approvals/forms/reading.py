@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext as _
 
 from approvals import jsontext, schemas
-from approvals.forms import texts
+from approvals.forms import texts, ticks
 from approvals.forms.fields import Field
 from approvals.forms.kinds import Schema
 from approvals.forms.posted import Posted
@@ -73,13 +73,12 @@ class Reader:
         if not self.any_touched(one):
             return one.source if one.source is not None else self.untouched(one, wanted)
         stated = self.state(one)
-        if stated in ("null", "empty") and self.touched_inside(one):
+        if stated in ("null", "empty") and (self.touched_inside(one) or one.shown != one.rendered):
             self.problems.append(
                 Problem(one.pointer, _("Something is filled in here: it cannot be empty or null too."))
             )
         if stated:
-            empty = {"object": "{}", "array": "[]"}.get(one.kind, '""')
-            return {"null": "null", "out": None, "empty": empty}[stated]
+            return {"null": "null", "out": None, "empty": self.empty(one)}[stated]
         read = {
             "text": self.text,
             "number": self.number,
@@ -90,15 +89,21 @@ class Reader:
             "constant": self.constant,
             "object": self.object,
             "array": self.array,
+            "ticks": self.ticks,
         }
         return read[one.kind](one)  # a fixed field has no control: it is never touched
 
+    def empty(self, one: Field) -> str:
+        """Nothing filled in; an object still has what it must have and can only be one thing."""
+        return self.object(one) if one.kind == "object" else {"array": "[]", "ticks": "[]"}.get(one.kind, '""')
+
     def untouched(self, one: Field, wanted: bool) -> str | None:
         """What was absent stays absent, but for what a parent needs and can only be one thing."""
-        if not wanted or (one.is_place and one.kind in ("object", "array")):
+        if not wanted or (one.is_place and one.kind in ("object", "array", "ticks")):
             return None
-        if one.kind in ("object", "array", "constant"):
-            return {"object": self.object, "array": self.array, "constant": self.required_constant}[one.kind](one)
+        made = {"object": self.object, "array": self.array, "ticks": self.ticks, "constant": self.required_constant}
+        if one.kind in made:
+            return made[one.kind](one)
         return '""' if one.kind == "text" and one.is_item and not one.is_place else None
 
     def text(self, one: Field) -> str | None:
@@ -205,6 +210,9 @@ class Reader:
             self.moved += [(now, child.pointer)] if now != child.pointer else []
         text = jsontext.replace(_base(one, "[]"), changes) if changes else _base(one, "[]")
         return _in_order(text, [(int(child.label), new) for child, new in read])
+
+    def ticks(self, one: Field) -> str:
+        return ticks.read(one, _base(one, "[]"))
 
     def without_open_end(self, one: Field, read: list[tuple[Field, str | None]]) -> list[tuple[Field, str | None]]:
         """Places of a tuple that nobody filled in end the list; one between others cannot be skipped."""

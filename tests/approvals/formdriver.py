@@ -16,6 +16,8 @@ Pair = tuple[Any, Any]  # a schema and a value that fits it
 NAMES = st.sampled_from(["a", "b", "c/d", "e~f", "한", "x y", "", "1"])
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=6)
 
+UNLIKE = st.lists(st.sampled_from([1, "1", True, "true", None, "", " a"]), min_size=1, unique_by=repr)
+
 
 def leaves() -> SearchStrategy[Pair]:
     mixed = st.lists(st.sampled_from([1, "1", True, "true", None, "", " a"]), min_size=1, max_size=4, unique_by=repr)
@@ -56,6 +58,14 @@ def tuples(draw: DrawFn, inner: SearchStrategy[Pair]) -> Pair:
 
 
 @st.composite
+def ticks(draw: DrawFn) -> Pair:
+    """Some of a few values, in the order of the schema, which is that of the boxes."""
+    values = draw(UNLIKE)
+    there = draw(st.sets(st.integers(0, len(values) - 1)))
+    return {"type": "array", "uniqueItems": True, "items": {"enum": values}}, [values[at] for at in sorted(there)]
+
+
+@st.composite
 def maps(draw: DrawFn, inner: SearchStrategy[Pair]) -> Pair:
     schema, value = draw(inner)
     names = draw(st.sets(NAMES.filter(bool), max_size=3))
@@ -80,7 +90,7 @@ def branches(draw: DrawFn, inner: SearchStrategy[Pair]) -> Pair:
 def pairs() -> SearchStrategy[Pair]:
     grown = st.recursive(
         leaves(),
-        lambda inner: st.one_of(objects(inner), lists(inner), tuples(inner), maps(inner), branches(inner)),
+        lambda inner: st.one_of(objects(inner), lists(inner), tuples(inner), maps(inner), branches(inner), ticks()),
         max_leaves=6,
     )
     return objects(grown)
@@ -130,14 +140,15 @@ def _constant(form: Filled, field: Field, value: Any) -> None:
 
 
 def _object(form: Filled, field: Field, value: dict[str, Any]) -> None:
-    if not value and field.states:
-        form.page.values[field.state_name] = "empty"
     for name, inner in value.items():
         place = field.pointer + jsontext.pointer(name)
         if form.tree.at(place).pointer != place:
             form.page.values[field.new_name] = name
             form.press(f"add:{field.name}")
         fill(form, place, inner)
+    said = form.read().text
+    if field.states and (said is None or jsontext.parse(said).at(field.pointer) is None):
+        form.page.values[field.state_name] = "empty"  # nothing in it was for anybody to fill in
 
 
 def _array(form: Filled, field: Field, value: list[Any]) -> None:
@@ -150,7 +161,15 @@ def _array(form: Filled, field: Field, value: list[Any]) -> None:
         fill(form, place, inner)
 
 
+def _ticks(form: Filled, field: Field, value: list[Any]) -> None:
+    if not value and field.states:
+        form.page.values[field.state_name] = "empty"
+    texts = [jsontext.dumps(one) for one, _title in field.choices]
+    for inner in value:
+        form.page.values[field.options[texts.index(json.dumps(inner))].value] = "1"
+
+
 _FILL = {
     "text": _text, "number": _type, "boolean": _type, "raw": _type, "choice": _choice, "constant": _constant,
-    "object": _object, "array": _array,
+    "object": _object, "array": _array, "ticks": _ticks,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from approvals import jsontext
 from approvals.kit import standard_kit
-from tests.approvals.formdriver import fill, pairs
+from tests.approvals.formdriver import UNLIKE, fill, pairs
 from tests.approvals.formpage import Filled
 
 LAW = settings(max_examples=80, deadline=None, derandomize=True)
@@ -57,3 +57,26 @@ def test_raw_json_laid_out_as_fields_and_drawn_again_is_the_same_value(pair: Any
     assert jsontext.same(form.read().text or "", json.dumps(value))
     form.press("to-raw:v")
     assert jsontext.same(form.page.values["v:raw"], json.dumps(value))
+
+
+@LAW
+@given(UNLIKE, st.data())
+def test_boxes_keep_the_order_and_the_bytes_of_what_stays_ticked(values: list[Any], data: st.DataObject) -> None:
+    before = data.draw(st.permutations(values))[: data.draw(st.integers(0, len(values)))]
+    after = [value for value in values if data.draw(st.booleans())]
+    form = Filled({"type": "array", "uniqueItems": True, "items": {"enum": values}}, json.dumps(before, indent=3))
+    for at, option in enumerate(form.tree.root.options):
+        form.page.values.pop(option.value, None)
+        form.page.values |= {option.value: "1"} if values[at] in Exactly(after) else {}
+    kept = [value for value in before if value in Exactly(after)]
+    come = [value for value in after if value not in Exactly(before)]
+    read = form.read().text or ""
+    assert jsontext.same(read, json.dumps(kept + come))
+    assert kept != before or come or read == json.dumps(before, indent=3)
+
+
+class Exactly(list[Any]):
+    """1 is not True, as in JSON."""
+
+    def __contains__(self, value: object) -> bool:
+        return any(repr(one) == repr(value) for one in self)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from approvals import schemas
 from tests.approvals.formpage import Filled
 
 LIST = {"properties": {"l": {"type": "array", "items": {"type": "string"}}}}
@@ -204,3 +205,80 @@ def test_typing_inside_a_null_makes_it_an_object_and_saying_both_is_a_problem() 
     absent.page.type("/o/x", "1")
     absent.page.values["v:state/o"] = "null"
     assert [one.pointer for one in absent.read().problems] == ["/o"]
+
+
+def test_an_object_with_nothing_to_fill_in_has_what_it_must_have() -> None:
+    kept = {
+        "type": "object",
+        "properties": {"kind": {"const": "x"}, "v": {"type": "object"}},
+        "required": ["kind", "v"],
+    }
+    form = Filled({"properties": {"o": kept}})
+    assert form.read().text == "{}"
+    form.page.values["v:state/o"] = "empty"
+    assert form.read().text == '{"o":{"kind":"x","v":{}}}'
+
+
+def boxes(**more: Any) -> dict[str, Any]:
+    """Some of three values, two of which look alike."""
+    tags = {"type": "array", "uniqueItems": True, "items": {"enum": ["1", 1, "c\u202ed"]}, **more}
+    return {"type": "object", "properties": {"tags": tags}}
+
+
+def tick(form: Filled, *numbers: int) -> None:
+    """Tick these boxes and no other."""
+    for at, option in enumerate(form.tree.at("/tags").options):
+        form.page.values.pop(option.value, None)
+        form.page.values |= {option.value: "1"} if at in numbers else {}
+
+
+def test_a_list_of_a_few_values_none_twice_is_boxes_to_tick() -> None:
+    form = Filled(boxes(), '{"tags":[ 1 ,"c\u202ed"]}')
+    assert [option.chosen for option in form.tree.at("/tags").options] == [False, True, True]
+    assert "U+202E</span>" in form.page.source and "add:v/tags" not in form.page.buttons
+    assert form.read().text == '{"tags":[ 1 ,"c\u202ed"]}'
+    tick(form, 0, 1)
+    assert form.read().text == '{"tags":[ 1 ,"1"]}'
+    tick(form)
+    assert form.read().text == '{"tags":[]}'
+
+
+def test_nothing_ticked_is_left_out_unless_somebody_says_an_empty_list() -> None:
+    form = Filled(boxes())
+    assert form.read().text == "{}"
+    form.page.values["v:state/tags"] = "empty"
+    assert form.read().text == '{"tags":[]}'
+    tick(form, 2)
+    assert [one.pointer for one in form.read().problems] == ["/tags"]
+
+
+def test_what_is_wrong_with_the_boxes_stands_at_them() -> None:
+    form = Filled(boxes(minItems=2), '{"tags":[1]}')
+    assert "at least 2 items" in form.page.source
+    wrong = schemas.problems(form.schema_text or "", '{"tags":[1]}')
+    page = form.shown(form.page.posted(), problems=wrong)
+    assert "There must be at least 2 items." in page.source and 'aria-invalid="true"' in page.source
+
+
+def test_boxes_survive_other_buttons_and_take_their_default_on_wish() -> None:
+    form = Filled(boxes(default=["1", 1]))
+    form.press("use:v/tags")
+    assert form.read().text == '{"tags":["1",1]}'
+    tick(form, 1)
+    form.press("to-raw:v")
+    assert form.read().text == '{"tags":[1]}' and '"tags"' in form.page.values["v:raw"]
+
+
+@pytest.mark.parametrize("there", ["[2]", "[1,1]", '"1"', "[[1]]"])
+def test_what_boxes_cannot_say_is_shown_as_it_is(there: str) -> None:
+    form = Filled(boxes(), f'{{"tags":{there}}}')
+    assert form.tree.at("/tags").kind != "ticks"
+    assert form.read().text == f'{{"tags":{there}}}'
+
+
+def test_titled_values_are_ticked_by_their_titles() -> None:
+    titled = [{"const": "kr", "title": "Korea"}, {"const": "jp", "title": "Japan"}]
+    form = Filled(boxes(items={"oneOf": titled}))
+    assert "Korea" in form.page.source
+    tick(form, 1)
+    assert form.read().text == '{"tags":["jp"]}'
