@@ -149,7 +149,7 @@ def short_time(at: datetime | None, today: datetime | None = None) -> str:
 @register.filter
 def full_time(at: datetime | None) -> str:
     """Date and time to the millisecond in UTC, for the record."""
-    return "" if at is None else f"{localtime(at, UTC):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
+    return "" if at is None else f"{localtime(at, UTC):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
 
 
 @register.filter

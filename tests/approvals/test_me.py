@@ -46,7 +46,7 @@ def test_pages_say_the_time_in_the_persons_zone_and_the_record_in_utc(client, al
     type(task.case).objects.update(deadline=timezone.now().replace(hour=12, minute=0) + timedelta(days=1))
     set_up(time_zone="Asia/Seoul")
     page = Page(client.get(f"/cases/{task.case.code}/").content.decode())
-    assert "21:00 KST" in page.text and "All times are Asia/Seoul." in page.text
+    assert "21:00 KST" in page.text and "Your time zone is Asia/Seoul." in page.text
     assert "When, UTC" in Page(client.get("/audit/").content.decode()).text
 
 

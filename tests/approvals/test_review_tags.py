@@ -85,7 +85,7 @@ def test_an_unreadable_deadline_is_shown_as_received() -> None:
 def test_times_of_another_day_carry_the_day() -> None:
     assert review.short_time(NOON, NOON) == "12:00 UTC"
     assert review.short_time(NOON - timedelta(days=1), NOON) == "29 Nov, 12:00 UTC"
-    assert review.full_time(NOON + timedelta(microseconds=1_500)) == "2026-11-30 12:00:00.001"
+    assert review.full_time(NOON + timedelta(microseconds=1_500)) == "2026-11-30 12:00:00.001 UTC"
 
 
 @pytest.mark.parametrize(
