@@ -61,7 +61,7 @@ def _held(made: Field, source: str) -> str:
     if made.kind == "text":
         return texts.normal(jsontext.loads(source)) if source.startswith('"') else ""
     if made.kind == "raw":
-        return texts.printable(jsontext.pretty(source))
+        return jsontext.printable(jsontext.pretty(source))
     return _chosen(made, source) if made.kind == "choice" else source
 
 
@@ -79,7 +79,7 @@ def _number(made: Field, posted: Posted) -> None:
 
 
 def _raw(made: Field, posted: Posted) -> None:
-    _show(made, posted, texts.printable(jsontext.pretty(made.source)) if made.source is not None else "")
+    _show(made, posted, jsontext.printable(jsontext.pretty(made.source)) if made.source is not None else "")
 
 
 def _hidden(made: Field, posted: Posted) -> None:
@@ -103,7 +103,7 @@ def _choice(made: Field, posted: Posted) -> None:
     _show(made, posted, "" if made.source is None else _chosen(made, made.source))
     options = [Option("", _("choose one") if made.source is None else _("left out"))] if _may_be_absent(made) else []
     if made.rendered == NOT_A_CHOICE:
-        options.append(Option(NOT_A_CHOICE, glyphs.spelled(texts.printable(made.source or "")), foreign=True))
+        options.append(Option(NOT_A_CHOICE, glyphs.spelled(jsontext.printable(made.source or "")), foreign=True))
     for at, (value, title) in enumerate(made.choices):
         options.append(Option(f"#{at}", glyphs.spelled(title or texts.label(value)), foreign=True))
     options += [Option(texts.NULL_VALUE, "null")] if made.nullable else []
