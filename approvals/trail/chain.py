@@ -58,7 +58,7 @@ def leaf_hash(body: bytes) -> str:
 
 def moment(at: datetime) -> str:
     """RFC 3339 in UTC with microseconds and `Z`, as everywhere outside."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def write_body(members: Mapping[str, Any]) -> bytes:
