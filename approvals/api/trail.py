@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -35,7 +34,7 @@ def case_trail(request: HttpRequest, code: str, limit: paging.Limit = paging.PAG
     found = trailsearch.visible(person(request)).filter(case=case).order_by("seq")
     if cursor:
         found = found.filter(seq__gt=paging.read_cursor(cursor, int)[0])
-    return listed(found, limit)
+    return listed(list(found.select_related("case", "task", "actor")[: limit + 1]), limit)
 
 
 @router.get("audit", response={200: schema.Entries, **schema.READ}, summary="All entries you may read, newest first")
@@ -50,9 +49,8 @@ def audit(
     )  # fmt: skip
     told = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     sightings.asked_by_program(told, by=person(request), now=timezone.now())
-    if cursor:
-        found = found.filter(seq__lt=paging.read_cursor(cursor, int)[0])
-    return listed(found.order_by("-seq"), limit)
+    before = paging.read_cursor(cursor, int)[0] if cursor else None
+    return listed(trailsearch.newest(found, most=limit + 1, before=before), limit)
 
 
 def moment(name: str, text: str) -> datetime | None:
@@ -64,7 +62,7 @@ def moment(name: str, text: str) -> datetime | None:
     return at
 
 
-def listed(found: QuerySet[AuditEntry], limit: int) -> HttpResponse:
-    rows = list(found.select_related("case", "task", "actor")[: limit + 1])
+def listed(rows: list[AuditEntry], limit: int) -> HttpResponse:
+    """A page; `rows` has one more where there is a next one."""
     following = paging.write_cursor(rows[limit - 1].seq) if len(rows) > limit else None
     return answer({"entries": [shapes.entry(row) for row in rows[:limit]], "next": following})

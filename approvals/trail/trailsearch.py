@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter
 from datetime import datetime
 
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from approvals import audit, permissions
-from approvals.models import AuditEntry, Decision, Task, User
+from approvals.models import AuditEntry, Case, Decision, Task, User
 from approvals.models.cases import DecisionQuerySet
 from approvals.trail import trailindex
 
@@ -46,14 +46,15 @@ def filtered(
     `verdict` and `edited` (yes, no) leave the entries that say decided; `incident` (any, open) those of such cases.
     """
     wanted = {
-        "actor__username": actor, "verb": verb, "agent": agent, "at__gte": since, "at__lt": until,
-        "thread_key": thread and key_of(thread), "case__code": case.upper(),
+        "verb": verb, "agent": agent, "at__gte": since, "at__lt": until, "thread_key": thread and key_of(thread),
+        "actor": actor and _number(User.objects.filter(username=actor)),
+        "case": case and _number(Case.objects.filter(code=case.upper())),
     }  # fmt: skip
     entries = entries.filter(**{name: value for name, value in wanted.items() if value})
-    if until and not any((actor, verb, agent, thread, q, case, tool, queue, verdict, edited, incident)):
-        entries = entries.filter(seq__lte=_last_before(until))
+    if since or until:
+        entries = entries.filter(**_span(since, until))
     if tool or queue:
-        entries = entries.filter(task__in=tasks(tool=tool, queue=queue).values("pk"))
+        entries = entries.filter(task__in=tasks(Task.objects.all(), tool=tool, queue=queue).values("pk"))
     if verdict or edited:
         said = decisions(verdict=verdict, edited=edited).filter(task=OuterRef("task"), at=OuterRef("at"))
         entries = entries.filter(Exists(said), verb="task.decided")
@@ -67,18 +68,37 @@ def filtered(
     return trailindex.narrowed(entries, words)
 
 
-def _last_before(until: datetime) -> int:
-    """No entry before this moment has a higher number: nobody need walk back through all that came after.
+def newest(entries: QuerySet[AuditEntry], *, most: int, before: int | None = None) -> list[AuditEntry]:
+    """The last of them, newest first. Numbers first: a database sorts these, not whole entries."""
+    found = entries if before is None else entries.filter(seq__lt=before)
+    numbers = list(found.order_by("-seq").values_list("seq", flat=True)[:most])
+    shown = AuditEntry.objects.filter(seq__in=numbers).select_related("actor", "case", "task")
+    return list(shown.order_by("-seq"))
 
-    Adding nothing keeps SQLite at the index over `at`; for the highest number it would walk the table.
+
+def _number(found: QuerySet[User] | QuerySet[Case]) -> Subquery:
+    """The one number, known before the entries are read: then an index gives them in their order."""
+    return Subquery(found.values("pk")[:1])
+
+
+def _span(since: datetime | None, until: datetime | None) -> dict[str, int]:
+    """From which number, and up to which, there are entries of this time: nobody need walk through all the others.
+
+    Clocks differ, so these are sought among all. Adding nothing keeps databases at the index over time; for the lowest
+    or highest number they would walk along the table.
     """
-    found = AuditEntry.objects.filter(at__lt=until).aggregate(last=Max(F("seq") + 0))["last"]
-    return int(found or 0)
+    wanted = {"at__gte": since, "at__lt": until}
+    told = AuditEntry.objects.filter(**{name: value for name, value in wanted.items() if value})
+    found = told.aggregate(first=Min(F("seq") + 0), last=Max(F("seq") + 0))
+    first = {"seq__gte": found["first"] or BigIntegerField.MAX_BIGINT} if since else {}
+    return first | ({"seq__lte": found["last"] or 0} if until else {})
 
 
-def tasks(*, tool: str = "", queue: str = "") -> QuerySet[Task]:
-    wanted = {"tool": tool, "queue__name": queue}
-    return Task.objects.filter(**{name: value for name, value in wanted.items() if value})
+def tasks(
+    among: QuerySet[Task], *, tool: str = "", queue: str = "", agent: str = "", thread: str = ""
+) -> QuerySet[Task]:
+    wanted = {"tool": tool, "queue__name": queue, "agent": agent, "thread_key": thread and key_of(thread)}
+    return among.filter(**{name: value for name, value in wanted.items() if value})
 
 
 def decisions(*, verdict: str = "", edited: str = "") -> DecisionQuerySet:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.timezone import now as current
@@ -17,7 +16,7 @@ from approvals import permissions, waiting
 from approvals.models import AuditEntry, Sample
 from approvals.models.cases import Verdict
 from approvals.requests import PersonRequest
-from approvals.trail import anchors, sightings, trailpage
+from approvals.trail import anchors, sightings, trailpage, trailsearch
 from approvals.workbench import charting, counting, question, questions, sampling
 from approvals.workbench.question import Question
 
@@ -30,7 +29,7 @@ PAGE = 50
 def audit(request: PersonRequest) -> HttpResponse:
     cursor = waiting.newest_seq()  # read first: what happens meanwhile is told again rather than missed
     asked, before = question.asked(request.GET), place(request.GET.get("before", ""))
-    found = [] if asked.problems else newest(asked.entries(request.user), before)
+    found = [] if asked.problems else trailsearch.newest(asked.entries(request.user), most=PAGE + 1, before=before)
     context = {
         **listed(request, found),
         "cursor": cursor,
@@ -87,14 +86,6 @@ def table(counts: counting.Counts) -> list[dict[str, Any]]:
         {"label": charting.day_text(period, counts.unit), "numbers": [period.counts.get(kind, 0) for kind in kinds]}
         for period in counts.periods
     ]
-
-
-def newest(entries: QuerySet[AuditEntry], before: int | None = None) -> list[AuditEntry]:
-    """One more than a page, to know whether there is more. Numbers first: a database sorts these, not whole entries."""
-    found = entries if before is None else entries.filter(seq__lt=before)
-    numbers = list(found.order_by("-seq").values_list("seq", flat=True)[: PAGE + 1])
-    shown = AuditEntry.objects.filter(seq__in=numbers).select_related("actor", "case", "task")
-    return list(shown.order_by("-seq"))
 
 
 def place(text: str) -> int | None:

@@ -74,14 +74,13 @@ class Question:
         told = self.texts
         found = trailsearch.decisions(verdict=told["verdict"], edited=told["edited"]).live()
         wanted = {
-            "by__username": told["actor"], "task__agent": told["agent"], "at__gte": self.since, "at__lt": self.until,
-            "task__thread_key": told["thread"] and trailsearch.key_of(told["thread"]),
+            "by__username": told["actor"], "at__gte": self.since, "at__lt": self.until,
             "task__case__code": told["case"].upper(),
         }  # fmt: skip
         found = found.filter(**{name: value for name, value in wanted.items() if value})
-        if told["tool"] or told["queue"] or not permissions.sees_all(user):
-            own = permissions.visible_tasks(user).values("pk")
-            found = found.filter(task__in=trailsearch.tasks(tool=told["tool"], queue=told["queue"]).filter(pk__in=own))
+        about = {name: told[name] for name in ("tool", "queue", "agent", "thread")}
+        if any(about.values()) or not permissions.sees_all(user):
+            found = found.filter(task__in=trailsearch.tasks(permissions.visible_tasks(user), **about))
         if told["incident"]:
             found = found.filter(task__case__in=trailsearch.with_incident(told["incident"]))
         for word in audit.cleaned(told["q"]).split():

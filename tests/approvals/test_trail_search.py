@@ -84,3 +84,21 @@ def test_until_leaves_out_nothing_that_a_clock_put_out_of_order(db):
     found = trailsearch.filtered(AuditEntry.objects.all(), until=now).filter(verb="login.ok")
     assert sorted(one.at for one in found) == [now - timedelta(minutes=3), now - timedelta(minutes=1)]
     assert not trailsearch.filtered(AuditEntry.objects.all(), until=now - timedelta(days=1)).exists()
+
+
+def test_since_leaves_out_nothing_that_a_clock_put_out_of_order(db):
+    now = timezone.now()
+    for minutes in (5, -3, 4, -1):
+        audit.record("login.ok", "Somebody signed in.", now=now + timedelta(minutes=minutes))
+    found = trailsearch.filtered(AuditEntry.objects.all(), since=now).filter(verb="login.ok")
+    assert sorted(one.at for one in found) == [now + timedelta(minutes=4), now + timedelta(minutes=5)]
+    assert not trailsearch.filtered(AuditEntry.objects.all(), since=now + timedelta(days=1)).exists()
+
+
+def test_between_two_moments_only_what_lies_between_is_found(db):
+    now = timezone.now()
+    for minutes in (0, 1, 2, 3):
+        audit.record("login.ok", "Somebody signed in.", now=now + timedelta(minutes=minutes))
+    since, until = now + timedelta(minutes=1), now + timedelta(minutes=3)
+    found = trailsearch.filtered(AuditEntry.objects.all(), since=since, until=until)
+    assert [one.at for one in found.order_by("seq")] == [since, now + timedelta(minutes=2)]

@@ -45,6 +45,8 @@ def decided(open_case, payments, alice, bob):
         ({"edited": "no", "actor": "bob"}, [2, 3]),
         ({"verdict": "rejected", "tool": "send_money"}, []),
         ({"queue": "payments", "agent": "payer"}, [0, 1, 2, 3]),
+        ({"agent": "nobody"}, []),
+        ({"thread": "nowhere"}, []),
         ({"queue": "travel"}, []),
         ({"until": "2001-01-01"}, []),
         ({"q": "SEND_EMAIL ops@"}, [2, 3]),
@@ -138,6 +140,16 @@ def test_a_stratified_sample_takes_from_each(decided, carol):
     sample = sampling.draw(ask(), seed="a", size=1, each="tool", by=carol, now=timezone.now())
     tools = {one.task.code: one.task.tool for one in decided}
     assert {tools[task] for _case, task, _at in sample.drawn} == {"send_money", "send_email"}
+
+
+@pytest.mark.parametrize("size", [1, 7, 500])
+def test_the_smallest_are_kept_of_however_many_there_are(size):
+    """More than is ever held at once; in another order they come out alike."""
+    key = sampling.keys("Q4")
+    whole = [(n % 3, (key(f"T-{n}", "now"), f"T-{n}", "now")) for n in range(4000)]
+    drawn, number = sampling.smallest(whole, size)
+    expected = [one for stratum in range(3) for one in sorted(d for s, d in whole if s == stratum)[:size]]
+    assert (drawn, number) == (sorted(expected), 4000) == sampling.smallest(reversed(whole), size)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": ""}, {"size": 0}, {"size": 501}, {"each": "moon"}])
