@@ -11,8 +11,9 @@ from typing import Any
 from agentbridge.dialects import evidence
 from agentbridge.dialects.contract import Flag, Pause, flag
 from agentbridge.wire.expiry import Deadline
+from agentbridge.wire.patching import equal
 from agentbridge.wire.record import CallView, RunView
-from agentbridge.wire.toolcalls import same_arguments, typed
+from agentbridge.wire.toolcalls import same_arguments
 from approvals import jsontext, schemas
 from approvals.models import Task
 
@@ -104,7 +105,7 @@ def _agrees(args: str, claimed: str) -> bool:
         return True  # what cannot be read is flagged as that
     if not isinstance(given, dict) or not isinstance(said, dict):
         return same_arguments(args, claimed)
-    return all(typed(given.get(name)) == typed(value) for name, value in said.items())
+    return all(equal(given.get(name), value) for name, value in said.items())
 
 
 def _odd_json(text: str) -> Iterator[Flag]:

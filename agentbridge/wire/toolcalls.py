@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from agentbridge.wire.patching import equal
 from approvals import jsontext
 
 
@@ -29,17 +30,6 @@ def same_arguments(a: str, b: str) -> bool:
     if a == b:
         return True
     try:
-        return bool(typed(jsontext.loads(a)) == typed(jsontext.loads(b)))
+        return equal(jsontext.loads(a), jsontext.loads(b))
     except jsontext.JSONTextError:
         return False
-
-
-def typed(value: object) -> object:
-    """A value whose equality keeps JSON types apart: `true` is not 1, while 1.0 is 1."""
-    if isinstance(value, jsontext.Number):
-        return ("number", jsontext.plain(value))
-    if isinstance(value, dict):
-        return {name: typed(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [typed(item) for item in value]
-    return (type(value).__name__, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ def read(request: HttpRequest, known: Collection[str]) -> Body:
 
 
 def repeated(names: list[str]) -> set[str]:
-    return {name for name in names if names.count(name) > 1}
+    return {name for name, times in Counter(names).items() if times > 1}
 
 
 def text_of(request: HttpRequest) -> str:
