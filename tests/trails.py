@@ -15,7 +15,7 @@ from tests.desk import Desk
 def tells(case: Case, *verbs: str) -> None:
     """Exactly these entries, without those of people who only looked, in a trail without any fault."""
     told = case.entries.exclude(verb__in=trailsearch.READS).order_by("seq").values_list("verb", flat=True)
-    assert list(told) == list(verbs)
+    assert list(told) == list(verbs), f"{case.code} tells {list(told)}"
     good()
 
 
@@ -28,7 +28,8 @@ def good() -> None:
 def desk_tells(desk: Desk, code: str, *verbs: str) -> None:
     """The same for a running desk, through its API and its command."""
     entries = desk.get(f"cases/{code}/trail?limit=200", "carol")["entries"]
-    assert [entry["verb"] for entry in entries if entry["verb"] not in trailsearch.READS] == list(verbs)
+    told = [entry["verb"] for entry in entries if entry["verb"] not in trailsearch.READS]
+    assert told == list(verbs), f"{code} tells {told}"
     desk_is_good(desk)
 
 
