@@ -19,7 +19,7 @@ from approvals.exhibits import Content
 from approvals.foreign import diff
 from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Task, User
 from approvals.models.cases import State
-from approvals.trail import chain, trailsearch
+from approvals.trail import chain, informing, trailsearch
 
 Known = dict[str, User]  # people by pseudonym
 
@@ -107,6 +107,7 @@ class Question:
     given: list[Given]
     results: list[dict[str, Any]] | None
     told: list[AuditEntry]  # of results and conclusions
+    informed: list[informing.Told]
 
     @property
     def newest(self) -> Version:
@@ -213,6 +214,7 @@ class _Reader:
             given=[self._given(decision, versions, seen) for decision in self.decisions[task.pk]],
             results=None if task.results is None else jsontext.loads(task.results),
             told=[*self.told[task.pk, "task.result"], *self.told[task.pk, "task.concluded"]],
+            informed=informing.told(self.told[task.pk, "note.added"], self.told[task.pk, "task.taken_over"]),
         )
 
     def _version(self, shown: Exhibit) -> Version:

@@ -9,6 +9,7 @@ from agentbridge.models import Run
 from approvals import people, reviewing
 from approvals.models import AuditEntry
 from approvals.trail import record
+from approvals.verbs import claiming, notes
 from tests import bridge_rows as rows
 from tests.bridge_work import paused_case, register, work
 from tests.emptying import guards_off
@@ -57,6 +58,16 @@ def test_what_is_missing_keeps_its_place(carol, task, read):
     text = read(carol, task.case).text
     for words in ("Seen by nobody", "Not decided", "Nothing sealed", "Nothing sent", "No result"):
         assert words in text
+
+
+def test_who_was_told_is_what_is_on_record(carol, alice, bob, task, read):
+    notes.add(task, by=alice, text="@bob please look, and @nobody too", now=timezone.now())
+    reviewing.claim(task, by=alice, now=timezone.now())
+    claiming.take_over(task, by=bob, reason="she is away", now=timezone.now())
+    text = read(carol, task.case).text
+    told = ["It stood in queue “payments”", "The desk sends no mail.", "alice named in a note: bob.",
+            "bob took it over from alice, who finds that on the case."]  # fmt: skip
+    assert [text.count(words) for words in told] == [1, 1, 1, 1]
 
 
 def test_a_decision_without_a_look_says_so(carol, alice, task, read):
