@@ -57,7 +57,7 @@ class Resume(models.Model):
     answer_class = models.CharField(max_length=1, blank=True, default="")
     attempts_made = models.PositiveIntegerField(default=0)
     armed_once = models.BooleanField(default=False)
-    next_run_id = models.CharField(max_length=64, blank=True, default="")  # prepared once, used until armed
+    next_run_id = OpaqueTextField(default="")  # prepared once, used until armed; a caller's own may be any text
     next_try_at = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(max_length=64, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from agentbridge import links
-from agentbridge.models import Incident
+from agentbridge.models import Agent, Incident
+from agentbridge.ways import callers
 from agentbridge.wire.toolcalls import same_arguments
 from approvals.models import Case, User
 from tests.agentbridge.recordings import Tape, case_of
 from tests.bridge_work import Script, delivery, paused_case, register, work
 from tests.people import decide, only_task
-from tests.scripted_agent import Answer, call, failed, finished, frame, interrupt, pausing, result, started
+from tests.scripted_agent import Answer, call, failed, finished, finishing, frame, interrupt, pausing, result, started
 
 ODD = "a\x00b\ud800c"
 SHOWN = r"a\u0000b\ud800c"
@@ -105,6 +107,18 @@ def test_a_sentence_shows_what_it_quotes(tape: Tape) -> None:
     run = tape.record(started(), call(), finished(interrupt(expiresAt=ODD)))
     [flag] = [flag for flag in only_task(Case.objects.get()).flags if flag["slug"] == "unreadable-expiry"]
     assert SHOWN in flag["sentence"] and run.status == "interrupted"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_caller_names_its_run_as_it_likes(script: Script, alice: User) -> None:
+    agent = script(pausing(), finishing())
+    case = paused_case(register(agent, caller_decides=True), alice)
+    run_id = ODD * 1_000
+    yes = {"interruptId": "int-1", "status": "resolved", "payload": {"approved": True}}
+    body = json.dumps({"threadId": "thread-1", "runId": run_id, "messages": [], "resume": [yes]}).encode()
+    callers.answered(Agent.objects.get(), body, now=timezone.now())
+    work()
+    assert (delivery(case).state, agent.posts[1].json["runId"]) == ("finished", run_id)
 
 
 def test_arguments_are_compared_however_deep_they_are() -> None:
