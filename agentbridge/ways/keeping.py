@@ -19,7 +19,7 @@ from agentbridge.delivery import crash
 from agentbridge.delivery.tickets import Head, Ticket
 from agentbridge.models import Run, StreamChunk
 from agentbridge.runs.recorder import Recording
-from agentbridge.wire.record import Fact
+from agentbridge.wire.record import Fact, Started
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import begin, over
 from approvals import clock
@@ -75,16 +75,20 @@ class Keeper:
 
     def open(self, ticket: Ticket, head: Head, *, on_record: Callable[[int], None]) -> Page:
         page = Page(ticket, head, on_record=on_record)
-        self._act_on(page)  # loads what the thread knew
+        self._expect(page)
         return page
 
     def add(self, page: Page, part: bytes, *, urgent: bool = False) -> None:
         page.fresh += part
         page.received += len(part)
         page.idle.clear()
-        self._waiting[page] = None
         if urgent:
             self._urgent.set()
+        self._expect(page)
+
+    def _expect(self, page: Page) -> None:
+        """In the next commit; without bytes to store, only the head of the answer."""
+        self._waiting[page] = None
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._keep())
 
@@ -106,12 +110,14 @@ class Keeper:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._urgent.wait(), TICK_SECONDS)
             self._urgent.clear()
-            portions = [(page, bytes(page.fresh)) for page in self._waiting]
-            for page, _data in portions:
+            pages = list(self._waiting)
+            portions = [(page, bytes(page.fresh)) for page in pages if page.fresh]
+            for page in pages:
                 page.fresh.clear()
             self._waiting.clear()
-            await self._stored(portions)
-            idle = [page for page, _data in portions if not page.busy]
+            if portions:
+                await self._stored(portions)
+            idle = [page for page in pages if not page.busy]
             for page in idle:
                 page.busy = True
             await self._storing(read, idle)
@@ -136,7 +142,7 @@ class Keeper:
 
     def _settle(self, page: Page) -> None:
         """Read so far. What that means is done beside the other pages; until then this one is not read further."""
-        if page.trouble is None and (page.facts or page.unread):
+        if page.trouble is None and (page.recording is None or page.facts or page.unread):
             self._act_on(page)
             return
         page.busy = False
@@ -200,12 +206,13 @@ def _read(page: Page, recording: Recording) -> None:
 
 def act(page: Page) -> None:
     """Do what the page's bytes mean; what was stored meanwhile is read too."""
-    recording = page.recording
-    if recording is None:
-        recording = begin(page.ticket)
-        recording.opened(page.head)
-        page.recording = recording
-    while page.facts or page.unread:
-        _read(page, recording)
-        facts, page.facts = page.facts, []
-        recording.act(facts, now=clock.now())
+    recording = page.recording or begin(page.ticket)
+    _read(page, recording)
+    facts, page.facts = page.facts, []
+    if page.recording is None:
+        at_once = len(facts[:1]) if isinstance(next(iter(facts), None), Started) else 0
+        with transaction.atomic():  # most agents say at once that they have started: one commit
+            recording.opened(page.head)
+            recording.act(facts[:at_once], now=clock.now())
+        page.recording, facts = recording, facts[at_once:]
+    recording.act(facts, now=clock.now())
