@@ -63,8 +63,7 @@ def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = No
             check_agent(agent)
             if by is not None:
                 check_person(agent, locking.locked_person(by))
-            thread = thread_of(agent, asked.thread_id)
-            check_thread(thread)
+            thread = free_thread(agent, asked.thread_id)
             if Run.objects.filter(thread__agent=agent, key=key_of(asked.run_id)).exists():
                 raise RunKnown(_("This agent has a run of that id already."))
             return _queue(thread, asked.run_id, sendable(text, agent), by=by, now=now)
@@ -113,12 +112,31 @@ def check_agent(agent: Agent) -> None:
         raise AgentOff(_("This agent is switched off."))
 
 
+def free_thread(agent: Agent, thread_id: str) -> Thread:
+    """The thread's row, locked, where a run may start on it. Raises what `check_thread` does."""
+    thread, made = _locked_thread(agent, thread_id)
+    if not made:
+        check_thread(thread)
+    return thread
+
+
 def thread_of(agent: Agent, thread_id: str) -> Thread:
     """The thread's row, locked: two starts on one thread take turns."""
-    thread, _made = Thread.objects.get_or_create(
-        agent=agent, key=key_of(thread_id), defaults={"thread_id": thread_id}
-    )
-    return Thread.objects.select_for_update(no_key=True).select_related("agent").get(pk=thread.pk)
+    return _locked_thread(agent, thread_id)[0]
+
+
+def _locked_thread(agent: Agent, thread_id: str) -> tuple[Thread, bool]:
+    """And whether it was made just now: a row of this transaction is nobody else's yet."""
+    asked = {"agent": agent, "key": key_of(thread_id)}
+    threads = Thread.objects.select_for_update(no_key=True).select_related("agent").filter(**asked)
+    known = threads.first()
+    if known is not None:
+        return known, False
+    try:
+        with transaction.atomic():
+            return Thread.objects.create(thread_id=thread_id, **asked), True
+    except IntegrityError:  # somebody else was first
+        return threads.get(), False
 
 
 def check_thread(thread: Thread) -> None:

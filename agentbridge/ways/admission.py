@@ -20,7 +20,7 @@ from approvals import jsontext
 from approvals.refusals import WrongState
 
 
-def check(agent: Agent, body: bytes) -> None:
+def check(agent: Agent, body: bytes) -> RunInput:
     """Would this be admitted? Asked before the agent is connected to; `admit` asks again under the thread's lock.
 
     Raises `protocol.ProtocolError` for what is no RunAgentInput, and the refusals of `starting`.
@@ -31,16 +31,18 @@ def check(agent: Agent, body: bytes) -> None:
     if thread is not None:
         starting.check_thread(thread)
     _check_asked(agent, asked)
+    return asked
 
 
-def admit(agent: Agent, body: bytes, *, owner: str, now: datetime) -> Ticket:
+def admit(agent: Agent, body: bytes, asked: RunInput | None = None, *, owner: str, now: datetime) -> Ticket:
     """On record and armed in one commit: the connection stands, and from here on bytes may have left us.
 
-    The caller's bytes are what goes out. Raises what `check` does.
+    The caller's bytes are what goes out; `asked` is what `check` read in them. Raises what `check` does.
     """
     said = f"A caller asked {agent.name} for a run; from here on bytes may have left us."
     held = {"lease_owner": owner, "lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
-    run = _record(agent, body, "run.armed", said, now=now, status=Run.Status.RUNNING, armed_at=now, **held)
+    how: dict[str, Any] = {"status": Run.Status.RUNNING, "armed_at": now, **held}
+    run = _record(agent, body, asked or read(body), "run.armed", said, now=now, **how)
     return Ticket(
         run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=run.thread_id, fence=run.fence, url=agent.url,
         headers=headers_of(agent), body=body,
@@ -50,16 +52,16 @@ def admit(agent: Agent, body: bytes, *, owner: str, now: datetime) -> Ticket:
 def admit_unsent(agent: Agent, body: bytes, sentence: str, *, now: datetime) -> None:
     """On record as a request with which the agent was not reached. Raises what `check` does."""
     said = f"A caller asked {agent.name} for a run. Nothing was sent: {sentence}"
-    _record(agent, body, "run.unsent", said, now=now, status=Run.Status.UNSENT, ended_at=now, error=sentence)
+    how: dict[str, Any] = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence}
+    _record(agent, body, read(body), "run.unsent", said, now=now, **how)
 
 
-def _record(agent: Agent, body: bytes, verb: str, said: str, *, now: datetime, **how: Any) -> Run:
-    asked, digest = read(body), trail.sha256(body)
+def _record(agent: Agent, body: bytes, asked: RunInput, verb: str, said: str, *, now: datetime, **how: Any) -> Run:
+    digest = trail.sha256(body)
     try:
         with transaction.atomic():
             starting.check_agent(agent)
-            thread = starting.thread_of(agent, asked.thread_id)
-            starting.check_thread(thread)
+            thread = starting.free_thread(agent, asked.thread_id)
             _check_asked(agent, asked)
             run = Run.objects.create(
                 thread=thread, key=key_of(asked.run_id), run_id=asked.run_id, kind=Run.Kind.FIRST, way=Run.Way.RELAY,

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import structlog
 from django.conf import settings
 
+from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent
 from agentbridge.ways import admission
 from agentbridge.ways.relay import Relayed, Threads
@@ -39,9 +40,9 @@ class Relays:
 
     async def open(self, agent: Agent, body: bytes) -> Relayed:
         """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
-        if len(self._carried) >= settings.WORKER_STREAMS:
-            raise Full
+        self._check_room()
         asked = await self.threads.door(admission.check, agent, body)
+        self._check_room()  # others came in meanwhile
         relayed = Relayed(agent, body, asked, self.owner, self.threads)
         task = asyncio.create_task(self._carry(relayed))
         self._carried[task] = relayed
@@ -52,14 +53,24 @@ class Relays:
         await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
         return relayed
 
+    def _check_room(self) -> None:
+        if len(self._carried) >= settings.WORKER_STREAMS:
+            raise Full
+
     async def _carry(self, relayed: Relayed) -> None:
         try:
             await relayed.run()
         except Exception:
             log.exception("relay.failed", run=relayed.ticket and relayed.ticket.run_pk)
         finally:
-            if relayed.ticket is not None:
-                await asyncio.shield(self.threads.door(let_go, relayed.ticket))
+            if relayed.ticket is not None and relayed.holds_lease:
+                await asyncio.shield(self._let_go(relayed.ticket))
+
+    async def _let_go(self, ticket: Ticket) -> None:
+        try:
+            await self.threads.door(let_go, ticket)
+        except Exception:  # the lease then runs out by itself
+            log.exception("relay.not_let_go", run=ticket.run_pk)
 
     async def _watch(self) -> None:
         while self._carried:

@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import AsyncIterator
 from time import monotonic
 
+import structlog
 from django.conf import settings
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agentbridge.delivery.resuming import NotArmed, Stale
@@ -21,6 +23,7 @@ from agentbridge.models import Agent
 from agentbridge.net import client, egress
 from agentbridge.ways import admission
 from agentbridge.ways.keeping import Keeper, Page
+from agentbridge.wire.record import RunInput
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import (
     STALE_SECONDS,
@@ -34,6 +37,8 @@ from agentbridge.work.delivering import (
 )
 from approvals import clock
 from approvals.refusals import Refused
+
+log = structlog.get_logger(__name__)
 
 # An end's name, or a letter written as an escape: JSON may spell the name so, and nobody else has a reason to.
 ENDS = (b"RUN_FINISHED", b"RUN_ERROR", b"\\u004", b"\\u005", b"\\u006", b"\\u007")
@@ -62,8 +67,8 @@ class Threads:
 class Relayed:
     """One request with a caller who listens."""
 
-    def __init__(self, agent: Agent, body: bytes, owner: str, threads: Threads) -> None:
-        self.agent, self.sent, self.owner, self.threads = agent, body, owner, threads
+    def __init__(self, agent: Agent, body: bytes, asked: RunInput, owner: str, threads: Threads) -> None:
+        self.agent, self.sent, self.asked, self.owner, self.threads = agent, body, asked, owner, threads
         self.head: asyncio.Future[client.Answer] = asyncio.get_running_loop().create_future()
         self.ticket: Ticket | None = None  # from arming on
         self.page: Page | None = None
@@ -82,6 +87,17 @@ class Relayed:
     async def run(self) -> None:
         """To the last byte. Refusals, and whatever else keeps the answer's head from coming, stand in `head`."""
         try:
+            await self._ask()
+        except Refused as reason:  # another request was first, and the agent is out of reach
+            self._say(reason)
+        except BaseException as trouble:
+            self._say(trouble if isinstance(trouble, Exception) else Unanswered(_("Nothing was sent to the agent.")))
+            raise
+        finally:
+            self._coming.put_nowait(None)
+
+    async def _ask(self) -> None:
+        try:
             agent = self.agent
             async with client.post(agent.url, headers=headers_of(agent), body=self.sent, arm=self._arm) as answer:
                 if self.ticket is not None:  # always: an answer comes after arming
@@ -90,16 +106,11 @@ class Relayed:
             await self._not_sent(reason)
         except egress.EgressError as trouble:
             await self._failed(trouble)
-        except BaseException as trouble:
-            self._say(trouble if isinstance(trouble, Exception) else Unanswered(_("Nothing was sent to the agent.")))
-            raise
-        finally:
-            self._coming.put_nowait(None)
 
     async def _arm(self) -> None:
         """The connection stands: on record, and from here on bytes may have left us."""
-        self.ticket, seconds = await self.threads.door(_armed, self.agent, self.sent, self.owner)
-        if seconds > STALE_SECONDS:
+        self.ticket, since = await self.threads.door(_armed, self.agent, self.sent, self.asked, self.owner)
+        if monotonic() - since > STALE_SECONDS:
             raise Stale(_("This process stood still between arming and sending; nothing was sent."))
 
     async def _not_sent(self, reason: Refused | NotArmed) -> None:
@@ -126,7 +137,10 @@ class Relayed:
         self._trouble = wrong_type(answer)
         self.page = page = self.threads.keeper.open(ticket, head_of(answer), on_record=self._release)
         self._reading = asyncio.create_task(self._read(answer, page))
-        await asyncio.gather(self._reading, return_exceptions=True)
+        [broken] = await asyncio.gather(self._reading, return_exceptions=True)
+        if isinstance(broken, Exception):
+            log.error("relay.not_read", run=ticket.run_pk, exc_info=broken)
+            self._trouble = "We could not read the answer any further."
         await self.threads.keeper.close(page, cut=self._cut, trouble=self._trouble)
         self._release(self._received)
 
@@ -143,6 +157,11 @@ class Relayed:
         except egress.EgressError as ended:
             self._cut = ended.sentence if ended.kind in ("timeout", "limit") else None
             self._trouble = ended.sentence
+
+    @property
+    def holds_lease(self) -> bool:
+        """Armed, and its end is not on record: whoever sweeps must not wait for the lease to run out."""
+        return self.ticket is not None and (self.page is None or not self.page.ended or self.page.trouble is not None)
 
     async def look(self) -> None:
         """Now and then: whether there is a reason to read no further."""
@@ -183,11 +202,11 @@ class Relayed:
             self._attended = False
 
 
-def _armed(agent: Agent, body: bytes, owner: str) -> tuple[Ticket, float]:
-    """The ticket, and how long it took: others may have drawn conclusions from a long one."""
-    began = monotonic()
-    ticket = admission.admit(agent, body, owner=owner, now=clock.now())
-    return ticket, monotonic() - began
+def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Ticket, float]:
+    """The ticket, and since when: others may draw conclusions from a run that is armed and long not sent."""
+    with transaction.atomic():  # on SQLite the writers' turn is taken here, and waiting for it is no standing still
+        since = monotonic()
+        return admission.admit(agent, body, asked, owner=owner, now=clock.now()), since
 
 
 def _admit_unsent(agent: Agent, body: bytes, sentence: str) -> None:
