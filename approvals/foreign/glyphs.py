@@ -6,6 +6,7 @@ and long runs of white space that push the rest out of view. Pages draw the mark
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _MARKS = regex.compile(
 )
 _PLAIN = regex.compile(r"[\x20-\x7e\n\t]*", regex.VERSION1)
 _AIRY = regex.compile(r"\n[ \t]*\n|[ \t]{8}")
+_TURNS = regex.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _CHUNK = regex.compile(r"\S+")
 _WORD = regex.compile(r"[\p{L}\p{Nl}\p{M}\p{So}\p{N}]+", regex.VERSION1)
 _LATIN = regex.compile(r"\p{Script=Latin}", regex.VERSION1)
@@ -86,6 +88,24 @@ def spelled(text: str) -> str:
         out += [text[here : mark.start], mark.text if mark.kind == "alike" else "", said]
         here = mark.end
     return "".join([*out, text[here:]])
+
+
+def escaped(json_text: str) -> str:
+    """JSON text to be edited: what has no picture is written as an escape. The value is the same, its order plain."""
+    if _PLAIN.fullmatch(json_text):
+        return json_text
+    out: list[str] = []
+    here = 0
+    for mark in marks(json_text, indented=True):
+        if mark.kind == "hidden":
+            out += [json_text[here : mark.start], json.dumps(mark.text)[1:-1]]
+            here = mark.end
+    return "".join([*out, json_text[here:]])
+
+
+def turns(text: str) -> bool:
+    """Whether a character turns the direction of writing: a line of text then shows another order than it has."""
+    return _TURNS.search(text) is not None
 
 
 def has_hidden(text: str) -> bool:

@@ -61,7 +61,7 @@ def _held(made: Field, source: str) -> str:
     if made.kind == "text":
         return texts.normal(jsontext.loads(source)) if source.startswith('"') else ""
     if made.kind == "raw":
-        return jsontext.printable(jsontext.pretty(source))
+        return _raw_text(source)
     return _chosen(made, source) if made.kind == "choice" else source
 
 
@@ -79,7 +79,11 @@ def _number(made: Field, posted: Posted) -> None:
 
 
 def _raw(made: Field, posted: Posted) -> None:
-    _show(made, posted, jsontext.printable(jsontext.pretty(made.source)) if made.source is not None else "")
+    _show(made, posted, _raw_text(made.source) if made.source is not None else "")
+
+
+def _raw_text(source: str) -> str:
+    return glyphs.escaped(jsontext.printable(jsontext.pretty(source)))
 
 
 def _hidden(made: Field, posted: Posted) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from approvals import jsontext
+from approvals.foreign import glyphs
 from approvals.forms import texts
 from approvals.forms.posted import Names, Posted
 from approvals.jsontext import JSONTextError
@@ -48,7 +49,7 @@ def digest(text: str | None) -> str:
 def rendering(text: str | None) -> str:
     """What the raw box holds for a value; what is no JSON stands there as it is."""
     try:
-        return jsontext.printable(jsontext.pretty(text)) if text else ""
+        return glyphs.escaped(jsontext.printable(jsontext.pretty(text))) if text else ""
     except JSONTextError:
         return text or ""
 

@@ -35,6 +35,11 @@ def has_hidden(text: Any) -> bool:
 
 
 @register.filter
+def turns(text: Any) -> bool:
+    return text is not None and marking.turns(str(text))
+
+
+@register.filter
 def pretty_json(text: str) -> SafeString:
     """JSON text indented, every value as it was received but secrets; what is no JSON is shown as it is."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from itertools import product
@@ -68,6 +69,33 @@ def test_a_menu_spells_what_it_cannot_draw() -> None:
 
 
 TEN_THOUSAND_LINES = "\n".join(f"line {number:05d} " + "x" * 90 for number in range(10_000))
+
+
+TURNED = '{"memo":"paid\u202etxt.exe\u200b","who":"plain"}'
+
+
+def test_a_field_that_turns_the_direction_says_so_and_spells_itself_out() -> None:
+    page = Filled(None, TURNED).page
+    assert "paid<span" in page.source and "U+202E</span>" in page.source
+    assert page.source.count("turn the direction of writing") == 1
+    assert page.pointers["/memo"]["dir"] == "auto" and page.pointers["/memo"]["value"] == "paid\u202etxt.exe\u200b"
+
+
+def test_raw_json_is_edited_with_escapes_for_what_has_no_picture() -> None:
+    form = Filled(None, TURNED)
+    assert r'"paid\u202etxt.exe\u200b"' in form.page.values["v:raw"]
+    assert form.read().text == TURNED
+    form.page.values["v:raw"] = form.page.values["v:raw"].replace("plain", "other")
+    assert form.read().text == TURNED.replace("plain", "other")
+
+
+@pytest.mark.parametrize(
+    "text", ["\u202e", "a\u200bb", "\U000e0041", "\ue000", "e" + "\u0301" * 9, "👩\u200d🚀", "한글", "a\nb"]
+)
+def test_an_escape_says_the_same(text: str) -> None:
+    written = glyphs.escaped(json.dumps(text, ensure_ascii=False))
+    assert json.loads(written) == text
+    assert not any(mark.kind == "hidden" for mark in glyphs.marks(written))
 
 
 def test_a_megabyte_of_words_is_a_small_page_with_a_way_to_the_rest(alice, open_case, client):

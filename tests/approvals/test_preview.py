@@ -42,3 +42,8 @@ def test_what_cannot_be_read_draws_no_half_again(task, client, typed):
 
 def test_a_form_of_nothing_is_refused(task, client, typed):
     assert asked(client, task, typed, action="to-raw:w").status_code == 403
+
+
+def test_hidden_characters_are_spelled_out_while_they_are_typed(task, client, typed):
+    answer = asked(client, task, {**typed, "v/note": "a\u202eb"}, action="to-raw:v").content.decode()
+    assert "U+202E</span>" in answer and answer.count('-g" hx-swap-oob="outerHTML" hidden>') == 1
