@@ -21,7 +21,7 @@ VERBS = (
     "delivery.ready", "delivery.leased", "delivery.armed", "delivery.accepted", "delivery.finished",
     "delivery.interrupted_again", "delivery.agent_error", "delivery.rejected", "delivery.expired_unsent",
     "delivery.in_doubt", "delivery.outcome_unknown", "delivery.dead", "delivery.marked_done", "delivery.abandoned",
-    "delivery.erred_late", "delivery.rebound",
+    "delivery.erred_late", "delivery.rebound", "delivery.resend_asked",
     "agent.added", "agent.changed", "agent.url_changed", "agent.token_made", "agent.switched_on", "agent.switched_off",
     "agent.replay_set", "agent.replay_lapsed", "agent.tested", "agent.probed", "incident.opened", "incident.closed",
 )  # fmt: skip

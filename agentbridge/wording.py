@@ -114,6 +114,12 @@ ACTIONS: dict[str, Sign] = {
     "accept": Sign("eye", "", _("Open for review"), _("You looked at the deviation and accept it.")),
     "abandon": Sign("trash", "", _("Abandon"), _("Nothing more is sent.")),
 }
+ASK_TO_RESEND = Sign(
+    "send", "", _("Ask to send again"), _("A queue of high risk: it is sent when another operator agrees.")
+)
+AGREE_TO_RESEND = Sign(
+    "send", "", _("Agree and send again"), _("Another operator asked. The same answers go out; it can run twice.")
+)
 CHECK: dict[str, Sign] = {
     "fine": Sign("check", "tag-yes", _("fine"), _("An AG-UI agent answers, and it refused the input as it should.")),
     "began": Sign(

@@ -48,16 +48,21 @@ def case_detail(request: HttpRequest, code: str) -> HttpResponse:
     return shown(by, code)
 
 
-def act(request: HttpRequest, code: str, deed: Callable[[Case], None]) -> HttpResponse:
-    """Find for this person, do, and answer with the case as it is then; once per Idempotency-Key."""
+def act(request: HttpRequest, code: str, deed: Callable[[Case], object]) -> HttpResponse:
+    """Find for this person, do, and answer with the case as it is then; once per Idempotency-Key.
+
+    A deed that returns False is only asked for (202): somebody else has to agree.
+    """
     asking = person(request)
     find(asking, code)
 
-    def done() -> HttpResponse:
-        deed(find(asking, code))
-        return shown(asking, code)
+    def perform() -> HttpResponse:
+        done = deed(find(asking, code))
+        told = shown(asking, code)
+        told.status_code = 202 if done is False else 200
+        return told
 
-    return once(request, done, now=timezone.now())
+    return once(request, perform, now=timezone.now())
 
 
 def one_of(body: bodies.Body, *actions: str) -> str:
@@ -89,10 +94,12 @@ def own_task(case: Case, user: User, code: str) -> Task:
 
 
 @router.post(
-    "cases/{code}/resolve-doubt", response=ANSWERS, by_alias=True, summary="Settle a delivery that waits for a person",
+    "cases/{code}/resolve-doubt", response={**ANSWERS, 202: schema.Case}, by_alias=True,
+    summary="Settle a delivery that waits for a person",
     openapi_extra=schema.takes(schema.DoubtIn),
 )  # fmt: skip
 def resolve_doubt(request: HttpRequest, code: str) -> HttpResponse:
+    """202: asked for; in a queue of high risk another operator sends the same request to have answers sent again."""
     body, by = bodies.read(request, ("action", "reason")), person(request)
     action, reason = one_of(body, "resend", "mark_done", "abandon", "answer_again"), body.string("reason")
     return act(

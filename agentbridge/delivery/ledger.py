@@ -13,7 +13,7 @@ from agentbridge.models.delivery import FINAL as FINAL
 from agentbridge.models.delivery import WAITING as WAITING
 from agentbridge.models.delivery import DeliveryState
 from approvals import jsontext
-from approvals.models import Case, State
+from approvals.models import Case, Queue, State
 
 HELD = "held"  # computed: settled, and its authors may still recall
 NOT_RUN = ("A", "B", "C")  # classes after which the agent did nothing with the answers
@@ -63,6 +63,11 @@ def bound_elsewhere(agent: Agent) -> QuerySet[Resume]:
     """Sealed for an earlier address of the agent and not under way: an operator sends them to the new one, or not."""
     open_ones = Resume.objects.filter(agent=agent, replaced_at=None).exclude(state__in=SETTLED)
     return open_ones.exclude(state=DeliveryState.EXPIRED_UNSENT).exclude(url_version=agent.url_version)
+
+
+def takes_two(case: Case, resume: Resume) -> bool:
+    """Two operators send again what may have left before, where a queue is of high risk (`delivery.md` C.7)."""
+    return resume.armed_once and any(task.queue.risk == Queue.Risk.HIGH for task in case.tasks.all())
 
 
 def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool = False) -> tuple[str, ...]:

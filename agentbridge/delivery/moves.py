@@ -54,7 +54,10 @@ def move(resume: Resume, to: str, *, sentence: str, now: datetime, actor: User |
     """Take one step and write its entry. Raises `Lost` when state or fence changed since `resume` was read."""
     if to not in MOVES[resume.state]:
         raise IllegalMove(f"{resume.state} → {to}")
-    changes = {"state": to, "changed_at": now, "note": sentence, **({} if to in IN_FLIGHT else FREE), **changes}
+    changes = {
+        "state": to, "changed_at": now, "note": sentence, "resend_asked_by": None, **({} if to in IN_FLIGHT else FREE),
+        **changes,
+    }  # fmt: skip
     with transaction.atomic():
         seen = Resume.objects.filter(pk=resume.pk, state=resume.state, replaced_at=None)
         if not (seen.filter(fence=resume.fence) if fenced else seen).update(**changes):

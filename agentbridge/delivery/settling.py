@@ -27,16 +27,16 @@ class AgentChanged(Refused):
 
 
 @transaction.atomic
-def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: datetime) -> None:
+def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: datetime) -> bool:
     """`resend`, `mark_done`, `abandon` or `answer_again` for a delivery that waits for a person.
 
-    Raises NotAllowed, Invalid, WrongState, Expired.
+    False: it is only asked for, and another operator has to agree. Raises NotAllowed, Invalid, WrongState, Expired.
     """
     case, by = locking.locked_case(case), operator(by, reason)
     resume = waiting_delivery(case)
     if action == "resend":
-        _resend(resume, reason=reason, by=by, now=now)
-    elif action == "mark_done":
+        return _resend(resume, reason=reason, by=by, now=now)
+    if action == "mark_done":
         _mark_done(resume, reason=reason, by=by, now=now)
     elif action == "answer_again":
         _answer_again(resume, reason=reason, by=by, now=now)
@@ -44,6 +44,7 @@ def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: dateti
         _abandon(case, resume, because=EndedBecause.ABANDONED, reason=reason, by=by, now=now)
     else:
         raise Invalid([Problem("/action", _("There is no such way out."))])
+    return True
 
 
 def operator(by: User, reason: str) -> User:
@@ -70,8 +71,8 @@ def waiting_delivery(case: Case) -> Resume:
     return resume
 
 
-def _resend(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
-    """The same sealed bytes once more, as a new attempt."""
+def _resend(resume: Resume, *, reason: str, by: User, now: datetime) -> bool:
+    """The same sealed bytes once more, as a new attempt; in a queue of high risk when a second person says so too."""
     if moved_on(resume):
         raise WrongState(_("The thread has moved on: these answers would meet another question."))
     edge = resuming.last_answer_at(resume)
@@ -79,11 +80,28 @@ def _resend(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
         raise Expired(_("The deadline has passed: these answers can no longer be sent."))
     if resume.case.state != State.SETTLED:
         raise WrongState(_("%(code)s has ended.") % {"code": resume.case.code})
+    if ledger.takes_two(resume.case, resume):
+        if resume.resend_asked_by_id is None:
+            _ask_to_resend(resume, reason=reason, by=by, now=now)
+            return False
+        if resume.resend_asked_by_id == by.pk:
+            raise WrongState(_("Whoever asked to send it again does not allow it: another operator does."))
+    asker = f" as {resume.resend_asked_by.display_name} asked" if resume.resend_asked_by else ""
     move(
-        resume, DeliveryState.READY, sentence=f"{by.display_name} lets the same answers be sent again: {reason}",
+        resume, DeliveryState.READY, sentence=f"{by.display_name} lets the same answers be sent again{asker}: {reason}",
         actor=by, now=now, fenced=False, next_try_at=now, attempts_made=0, lost_leases=0, answer_class="",
         data={"reason": reason, "action": "resend"},
     )  # fmt: skip
+    return True
+
+
+def _ask_to_resend(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
+    """C.7: it may run twice, where that is dangerous. Nothing is sent; what happens to the delivery first ends it."""
+    sentence = f"{by.display_name} asks to send the same answers again: {reason}"
+    asked = Resume.objects.filter(pk=resume.pk, state=resume.state, resend_asked_by=None)
+    asked.update(resend_asked_by=by, note=f"{sentence} Another operator has to agree.")
+    data = {"reason": reason, "n": resume.n, "sha256": resume.sha256}
+    trail.of_resume("delivery.resend_asked", sentence, resume=resume, actor=by, data=data, now=now)
 
 
 def _mark_done(resume: Resume, *, reason: str, by: User, now: datetime) -> None:

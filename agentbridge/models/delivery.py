@@ -64,6 +64,9 @@ class Resume(models.Model):
     fence = models.PositiveBigIntegerField(default=0)
     lost_leases = models.PositiveIntegerField(default=0)
     replaced_at = models.DateTimeField(null=True, blank=True)
+    resend_asked_by = models.ForeignKey(  # the first of two who want it sent again; the next step forgets it
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     note = SentenceField(blank=True, default="")  # the last thing worth telling a person
     changed_at = models.DateTimeField()
 

@@ -92,7 +92,7 @@ def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> 
 
 
 def find_case(request: PersonRequest, code: str) -> Case:
-    case = permissions.visible_cases(request.user).prefetch_related("tasks").filter(code=code).first()
+    case = permissions.visible_cases(request.user).prefetch_related("tasks__queue").filter(code=code).first()
     if case is None:
         raise Http404
     return case
@@ -109,7 +109,7 @@ def delivery_page(
     )
     names = dict(visibility.agents(request.user).values_list("slug", "name"))
     row = rows.of_case(
-        case, resume=resume, names=names, may_act=may_act, now=now,
+        case, resume=resume, names=names, actor=request.user if may_act else None, now=now,
         moved_on=resume is not None and settling.moved_on(resume),
     )  # fmt: skip
     incidents = visibility.incidents(request.user).filter(case=case)

@@ -63,11 +63,12 @@ def delivery_list(request: PersonRequest) -> HttpResponse:
     asked, now = Asked.by(request), timezone.now()
     names = dict(visibility.agents(asked.user).values_list("slug", "name"))
     may_act = permissions.may_operate(asked.user) is None
+    actor = asked.user if may_act else None
     waiting: list[rows.DeliveryRow] = []
     others: list[rows.DeliveryRow] = []
     further, older, counted = None, None, counts(asked, now)
     if asked.view in ("all", "waiting") and asked.before is None:
-        waiting, further = waiting_rows(asked, names=names, may_act=may_act, now=now)
+        waiting, further = waiting_rows(asked, names=names, actor=actor, now=now)
     if asked.view != "waiting" and not asked.skip:
         others, older = other_rows(asked, names=names, now=now)
     context: dict[str, Any] = {
@@ -91,7 +92,7 @@ def open_incidents(user: User, agent: str) -> list[Incident]:
 def resumes(asked: Asked) -> QuerySet[Resume]:
     found = visibility.deliveries(asked.user).filter(replaced_at__isnull=True)
     found = found.filter(agent__slug=asked.agent) if asked.agent else found
-    shown = ("case__tasks", "case__nexts", "attempts__thread__agent")
+    shown = ("case__tasks__queue", "case__nexts", "attempts__thread__agent")
     return found.select_related("case", "agent").prefetch_related(*shown)
 
 
@@ -99,7 +100,8 @@ def cases(asked: Asked) -> CaseQuerySet:
     found = permissions.visible_cases(asked.user)
     found = found.filter(agent=asked.agent) if asked.agent else found
     current = Resume.objects.filter(replaced_at=None).select_related("agent")
-    return found.prefetch_related("tasks", Prefetch("resumes", current.prefetch_related("attempts__thread__agent")))
+    sealed = Prefetch("resumes", current.prefetch_related("attempts__thread__agent"))
+    return found.prefetch_related("tasks__queue", sealed)
 
 
 def waiting_rows(asked: Asked, *, now: datetime, **told: Any) -> tuple[list[rows.DeliveryRow], int | None]:
@@ -136,7 +138,7 @@ def other_rows(
 ) -> tuple[list[rows.DeliveryRow], int | None]:
     """What is settled but not sealed (first page only), then sealed deliveries, the newest first."""
     found: list[rows.DeliveryRow] = []
-    told: dict[str, Any] = {"names": names, "now": now, "may_act": False}
+    told: dict[str, Any] = {"names": names, "now": now, "actor": None}
     if asked.before is None and asked.view in ("all", "under_way"):
         unsealed = unsealed_cases(asked, now).order_by("-settled_at", "-pk")
         found = [rows.of_case(case, resume=None, **told) for case in unsealed[:PAGE]]

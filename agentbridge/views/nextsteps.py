@@ -28,6 +28,8 @@ def of(case: Case, resume: Resume | None, sign: Sign, now: datetime) -> str:
         return _("An operator removes what is in the way, or gives it up.")
     if resume is None:
         return _unsealed(case, now)
+    if resume.resend_asked_by_id is not None:
+        return _("Another operator agrees to send it again, or settles it otherwise.")
     if resume.state in WAITING:
         return _("A person settles it. Nothing is sent by itself.")
     if resume.state in FINAL:

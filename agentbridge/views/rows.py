@@ -14,7 +14,7 @@ from agentbridge.views import nextsteps
 from agentbridge.wording import Sign, Words
 from approvals import jsontext
 from approvals.fields import text_of
-from approvals.models import Case, State
+from approvals.models import Case, State, User
 
 # The slugs are an outside contract; rules that a reader of runs must not miss get their word.
 FLAGS = {"T-77": "orphan-result"}
@@ -74,21 +74,34 @@ class DeliveryRow:
     risk: Words = ""  # of sending it again
 
 
-def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], may_act: bool, now: datetime,
+def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], actor: User | None, now: datetime,
             moved_on: bool = False) -> DeliveryRow:  # fmt: skip
-    """`case` comes with its tasks prefetched, `resume` with its agent and attempts; `names` maps slugs to names."""
+    """`case` comes with its tasks and their queues prefetched, `resume` with its agent and attempts.
+
+    `names` maps slugs to names; `actor` is the person who may act here, or None.
+    """
     sign = sign_of(case, resume, now)
-    actions = ledger.actions(case, resume, now, moved_on=moved_on) if may_act else ()
+    actions = ledger.actions(case, resume, now, moved_on=moved_on) if actor else ()
     attempts = [of_run(run) for run in resume.attempts.all() if run.armed_at] if resume else []
     return DeliveryRow(
         case=case, agent=names.get(case.agent, case.agent), tool=tools_of(case), sign=sign,
         known=known(case, resume, sign, now), tries=len(attempts), since=since(case, resume), resume=resume,
-        attempts=attempts, actions=[(action, wording.ACTIONS[action]) for action in actions],
+        attempts=attempts, actions=signed(case, resume, actions, actor),
         next_step=nextsteps.of(case, resume, sign, now),
         next_case=next(iter(case.nexts.all()), None) if sign is wording.DELIVERY["interrupted_again"] else None,
         again=text_of(resume.sealed) if resume and "resend" in actions else "",
         risk=wording.RESEND[standing.replay_class(resume.agent, now=now)] if resume else "",
     )  # fmt: skip
+
+
+def signed(case: Case, resume: Resume | None, actions: Sequence[str], actor: User | None) -> list[tuple[str, Sign]]:
+    """The ways out with their words. Where it takes two to send again, the first asks and another one agrees."""
+    signs = {action: wording.ACTIONS[action] for action in actions}
+    if "resend" in signs and resume is not None and ledger.takes_two(case, resume):
+        signs["resend"] = wording.ASK_TO_RESEND if resume.resend_asked_by_id is None else wording.AGREE_TO_RESEND
+        if actor is not None and resume.resend_asked_by_id == actor.pk:
+            del signs["resend"]
+    return list(signs.items())
 
 
 def sign_of(case: Case, resume: Resume | None, now: datetime) -> Sign:

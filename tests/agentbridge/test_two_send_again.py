@@ -1,0 +1,103 @@
+"""In a queue of high risk, what may have left is sent again by two operators, on the page and by the API (C.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from agentbridge.delivery import settling
+from agentbridge.models import Resume, Run
+from approvals.models import Case, Queue, User
+from approvals.models.people import Role
+from approvals.refusals import WrongState
+from tests import bridge_rows as rows
+from tests.people import OpenCase, person, verbs
+from tests.programs import Program
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def omar(payments: Queue) -> User:
+    """The other operator."""
+    return person("omar", Role.OPERATOR)
+
+
+@pytest.fixture
+def case(payments: Queue, open_case: OpenCase) -> Case:
+    """In doubt, in a queue of high risk."""
+    Queue.objects.update(risk=Queue.Risk.HIGH)
+    found = open_case()
+    run = rows.add_run(rows.add_agent(payments))
+    rows.bind(run, found.tasks.all())
+    rows.attempt(rows.seal(found, run, armed_once=True))
+    return found
+
+
+def resend(case: Case, by: User) -> bool:
+    reason = "no trace in the ledger"
+    return settling.resolve_doubt(case, action="resend", reason=reason, by=by, now=timezone.now())
+
+
+def state(case: Case) -> str:
+    return Resume.objects.get(case=case).state
+
+
+def test_one_asks_and_another_agrees(case: Case, olga: User, omar: User) -> None:
+    assert (resend(case, olga), state(case)) == (False, "in_doubt")
+    assert (resend(case, omar), state(case)) == (True, "ready")
+    assert verbs(case)[-2:] == ["delivery.resend_asked", "delivery.ready"]
+
+
+def test_whoever_asked_does_not_agree(case: Case, olga: User) -> None:
+    resend(case, olga)
+    with pytest.raises(WrongState, match="another operator"):
+        resend(case, olga)
+    assert state(case) == "in_doubt"
+
+
+def test_news_of_the_delivery_end_what_was_asked(case: Case, olga: User, omar: User) -> None:
+    resend(case, olga)
+    resend(case, omar)
+    Resume.objects.update(state="in_doubt")
+    assert (resend(case, omar), state(case)) == (False, "in_doubt")
+
+
+def test_one_person_is_enough_elsewhere(case: Case, olga: User) -> None:
+    Queue.objects.update(risk=Queue.Risk.MEDIUM)
+    assert (resend(case, olga), state(case)) == (True, "ready")
+
+
+def test_one_person_is_enough_for_what_never_left(case: Case, olga: User) -> None:
+    Resume.objects.update(state="dead", armed_once=False)
+    assert (resend(case, olga), state(case)) == (True, "ready")
+
+
+def test_a_thread_that_moved_on_since_gets_nothing(case: Case, olga: User, omar: User) -> None:
+    resend(case, olga)
+    rows.add_run(Resume.objects.get().agent, "later", kind=Run.Kind.OBSERVED)
+    with pytest.raises(WrongState, match="moved on"):
+        resend(case, omar)
+
+
+def test_a_program_is_told_that_it_only_asked(case: Case, olga: User, omar: User) -> None:
+    path, body = f"cases/{case.code}/resolve-doubt", {"action": "resend", "reason": "no trace"}
+    answers = [Program(by).post(path, body) for by in (olga, olga, omar)]
+    assert [answer.status_code for answer in answers] == [202, 409, 200]
+    assert answers[2].json()["delivery"]["state"] == "ready"
+
+
+@pytest.mark.parametrize("address", ["/deliveries/", "/cases/{code}/delivery/"])
+def test_pages_say_who_may_do_what(client: Client, case: Case, olga: User, omar: User, address: str) -> None:
+    def page(user: User) -> str:
+        client.force_login(user)
+        return client.get(address.format(code=case.code)).content.decode()
+
+    assert "Ask to send again" in page(olga)
+    given: dict[str, Any] = {"action": "resend", "reason": "no trace in the ledger", "back": "deliveries"}
+    assert client.post(f"/cases/{case.code}/delivery/settle/", given).status_code == 302
+    assert "Agree and send again" in page(omar) and "asks to send the same answers again: no trace" in page(omar)
+    assert 'value="resend"' not in page(olga) and 'value="mark_done"' in page(olga)
