@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
-from approvals.fields import OpaqueTextField, SentenceField, SentencesField
+from approvals.fields import OpaqueTextField, SentenceField, SentencesField, Start
 from approvals.models.people import Queue, User
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # no 0/O, 1/I/L, U: people read codes aloud
@@ -180,7 +180,10 @@ class Task(models.Model):
             # With the agent, so that a flood of one agent is passed over without reading its rows.
             models.Index(fields=["queue", "due_at", "id", "agent"], condition=Q(state="open"), name="task_waiting"),
             models.Index(fields=["due_at", "id"], name="task_due"),
-            models.Index(fields=["agent", "thread_key"], name="task_thread"),
+            # What the trail is asked for: decisions by agent, by thread, by tool.
+            models.Index(fields=["agent"], name="task_agent"),
+            models.Index(fields=["thread_key", "agent"], name="task_thread"),
+            models.Index(Start("tool"), name="task_tool"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["case", "position"], name="task_position"),

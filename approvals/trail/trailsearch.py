@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import BigIntegerField, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from approvals import audit, permissions
+from approvals.fields import START, Start
 from approvals.models import AuditEntry, Case, Decision, Task, User
 from approvals.models.cases import DecisionQuerySet
 from approvals.trail import trailindex
@@ -97,8 +98,16 @@ def _span(since: datetime | None, until: datetime | None) -> dict[str, int]:
 def tasks(
     among: QuerySet[Task], *, tool: str = "", queue: str = "", agent: str = "", thread: str = ""
 ) -> QuerySet[Task]:
-    wanted = {"tool": tool, "queue__name": queue, "agent": agent, "thread_key": thread and key_of(thread)}
-    return among.filter(**{name: value for name, value in wanted.items() if value})
+    wanted = {"queue__name": queue, "agent": agent, "thread_key": thread and key_of(thread)}
+    found = among.filter(**{name: value for name, value in wanted.items() if value})
+    return named(found, tool) if tool else found
+
+
+def named(tasks: QuerySet[Task], tool: str) -> QuerySet[Task]:
+    """Those of this tool, by an index that no other question reads: the queue is read in its own order."""
+    whole = tool.encode("utf-8", "surrogatepass")
+    found = tasks.alias(tool_start=Start("tool")).filter(tool_start=whole[:START])
+    return found if len(whole) < START else found.filter(tool=tool)
 
 
 def decisions(*, verdict: str = "", edited: str = "") -> DecisionQuerySet:

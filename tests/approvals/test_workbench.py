@@ -9,8 +9,9 @@ import pytest
 from django.utils import timezone
 
 from approvals import audit
-from approvals.models import AuditEntry, Finding, Sample
+from approvals.models import AuditEntry, Finding, Sample, Task
 from approvals.refusals import Invalid, NotAllowed, WrongState
+from approvals.trail import trailsearch
 from approvals.workbench import charting, counting, findings, question, questions, sampling
 from tests.people import ARGS, decide, new_task, only_task, shown
 
@@ -59,6 +60,16 @@ def test_a_question_finds_decisions_and_the_entries_that_tell_of_them(words, whi
     if "q" not in words:
         told = asked.entries(carol).filter(verb="task.decided")
         assert {entry.task_id for entry in told} == {decided[n].task_id for n in which}
+
+
+@pytest.mark.parametrize("length", [99, 100, 101, 5000])
+def test_a_tool_is_found_by_its_whole_name_however_long(length, open_case, payments, carol):
+    """Two bytes a letter, around the end of what the index holds."""
+    name = "é" * length
+    for tool in (name, name + "x", name[1:]):
+        open_case(tasks=[new_task(payments, exhibit=shown(tool))])
+    found = trailsearch.tasks(Task.objects.all(), tool=name)
+    assert [task.tool for task in found] == [name]
 
 
 def test_the_same_words_in_any_order_are_the_same_question():
