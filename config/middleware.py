@@ -8,6 +8,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -55,15 +56,14 @@ def log_requests(get_response: Answer) -> Answer:
         began = time.monotonic()
         response = get_response(request)
         match = request.resolver_match
-        if match and match.route in PROBES:
-            return response
-        log.info(
-            "request",
-            method=request.method,
-            route=match.route if match else "",
-            status=response.status_code,
-            ms=round((time.monotonic() - began) * 1000),
-        )
+        if not match or match.route not in PROBES:
+            log_request(request, match.route if match else "", response, began)
         return response
 
     return middleware
+
+
+def log_request(request: HttpRequest, route: str, response: HttpResponseBase, began: float) -> None:
+    """`began`: on the process's steady clock."""
+    ms = round((time.monotonic() - began) * 1000)
+    log.info("request", method=request.method, route=route, status=response.status_code, ms=ms)
