@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from agentbridge.models import Run
 from agentbridge.ways import admission
+from agentbridge.ways.relay import Relayed
 from agentbridge.work import sweeping
 from approvals.models import AuditEntry, Case, User
 from tests.agentbridge.ways.desk import asked, heard, outside
@@ -79,6 +80,17 @@ def test_x7_an_agent_out_of_reach_is_an_http_error(web: str, script: Script) -> 
     assert Run.objects.get().status == "unsent"
     agent.up()
     assert caller.run(asked("run-2")).status_code == 200
+
+
+def test_a_second_request_of_a_name_is_refused_though_nobody_can_be_reached(
+    web: str, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = script(finishing())
+    caller = outside(web, agent)
+    caller.run()
+    agent.down()
+    monkeypatch.setattr(admission, "check", lambda _agent, body: admission.read(body))  # the first came just after it
+    assert caller.run().status_code == 409
 
 
 def test_an_agents_own_refusal_is_passed_on(web: str, script: Script) -> None:
@@ -219,6 +231,18 @@ def test_an_end_that_is_spelled_otherwise_waits_for_its_case_too(web: str, scrip
     caller = outside(web, script(Answer([started(), call(), end, 0.3])))
     with httpx.stream("POST", caller.address(), json=asked(), headers=caller.headers("caller")) as answer:
         assert any(b"FINISHED" in part and Case.objects.exists() for part in answer.iter_raw())
+
+
+def test_a_fault_of_ours_in_reading_breaks_off_and_stands_on_the_run(
+    web: str, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_part: Any) -> bool:
+        raise RuntimeError
+
+    monkeypatch.setattr(Relayed, "_may_end", broken)
+    assert outside(web, script(finishing())).run().content == b""
+    run = until(lambda: Run.objects.filter(status="truncated").first())
+    assert run.error == "We could not read the answer any further."
 
 
 def test_the_trail_tells_what_a_caller_asked(web: str, script: Script) -> None:
