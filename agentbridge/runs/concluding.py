@@ -125,11 +125,15 @@ def open_seen(run: Run, view: RunView, *, now: datetime) -> None:
 
 
 def refresh(run: Run, view: RunView, *, received: int) -> None:
-    """What trailing events added: counts, warnings, calls. The end and what was shown stay."""
-    run.refresh_from_db(fields=["warnings"])
+    """What trailing events added: counts, warnings, calls. The end and what was shown stay. Mostly nothing."""
+    run.refresh_from_db(fields=["warnings", "events", "bytes_received"])
     _dialect, _pauses, warnings = understood(run, view)
-    rows = told(run, view, warnings)
-    Run.objects.filter(pk=run.pk).update(warnings=jsontext.dumps(rows), events=view.events, bytes_received=received)
+    known = {name: getattr(run, name) for name in ("warnings", "events", "bytes_received")}
+    rows = jsontext.dumps(told(run, view, warnings))
+    fresh = {"warnings": rows, "events": view.events, "bytes_received": received}
+    if fresh == known:
+        return
+    Run.objects.filter(pk=run.pk).update(**fresh)
     _write_calls(run, view)
     protocolreport.count(run)
 
