@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from agentbridge.delivery import sealing, settling
 from agentbridge.models import Incident
-from approvals import reviewing
+from approvals import audit, reviewing
 from approvals.models import Case, User
 from approvals.verbs import claiming, notes
 from tests.bridge_work import Script, paused_case, register, work
@@ -149,3 +153,10 @@ def test_an_agent_that_moved_gets_the_answer_once_an_operator_says_so(script: Sc
     work()
     moved, sent = ("case.blocked", "delivery.rebound", "case.unblocked", "delivery.leased"), TAKEN[len(SEALED) :]
     tells(case, *ASKED, *DECIDED, *SEALED[:2], *moved, *sent, "task.result", *DONE)
+
+
+def test_the_auditors_guide_names_every_verb_and_no_other(client: Client) -> None:
+    client.get("/accounts/login/")  # verbs are registered where they are written: load all of it
+    guide = (Path(__file__).parents[2] / "docs" / "auditing.md").read_text("utf-8").partition("## What is on record")[2]
+    named = set(re.findall(r"`([a-z]+\.[a-z_]+)`", guide.partition("\n## ")[0]))
+    assert named == set(audit.verbs())
