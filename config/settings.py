@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "approvals.views.returning.lead_back",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.unstorable.RefuseUnstorable",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -199,7 +200,6 @@ STREAM_LIMIT = environment.whole("STREAM_LIMIT", 64 * 2**20)
 BODY_LIMIT = environment.whole("BODY_LIMIT", 2**20)  # `config.limits`: STREAM_LIMIT where agents' hosts push
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a form from a large schema
-JSON_DEPTH = environment.whole("JSON_DEPTH", 64, most=200)
 SCHEMA_BYTES = environment.whole("SCHEMA_BYTES", 64 * 2**10)
 SCHEMA_DEPTH = environment.whole("SCHEMA_DEPTH", 32, most=100)
 PATTERN_MS = environment.whole("PATTERN_MS", 100, most=10_000)

@@ -31,7 +31,9 @@ class Migration(migrations.Migration):
         migrations.SeparateDatabaseAndState(
             database_operations=[migrations.RunPython(to_bytes, to_text)],
             state_operations=[
-                migrations.AlterField("resume", "next_run_id", approvals.fields.OpaqueTextField(default="", editable=False))
+                migrations.AlterField(
+                    "resume", "next_run_id", approvals.fields.OpaqueTextField(default="", editable=False)
+                )
             ],
         )
     ]
