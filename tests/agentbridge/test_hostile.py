@@ -113,10 +113,10 @@ def test_an_announcement_as_deep_as_can_be_read_is_a_question_like_any_other() -
 @pytest.mark.django_db
 def test_millions_of_brackets_cost_little_and_are_left_out_with_a_warning(tape: Tape, alice: User) -> None:
     bottomless = "[" * 4_000_000 + "]" * 4_000_000
-    began = time.monotonic()
+    began = time.process_time()
     state = f'data: {{"type":"STATE_SNAPSHOT","snapshot":{bottomless}}}\n\n'.encode()
     run = tape.record(started(), call(args=bottomless), state, finished(interrupt()))
-    assert time.monotonic() - began < 60  # it took minutes, and gigabytes
+    assert time.process_time() - began < 60  # it took minutes, and gigabytes
     assert run.tool_calls.get().state == "invalid"
     assert ("deeper than 12000" in run.warnings, case_of(run).state) == (True, "open")
 

@@ -83,6 +83,6 @@ def test_indentation_of_our_own_is_no_mark() -> None:
 
 @pytest.mark.parametrize("unit", ["аb", "\u202e", "a        ", " \n", "Привет, мир и mir, "])
 def test_many_tricks_are_read_in_seconds(unit: str) -> None:
-    started = time.monotonic()
+    began = time.process_time()
     glyphs.marks(unit * (200_000 // len(unit)))
-    assert time.monotonic() - started < 10
+    assert time.process_time() - began < 20  # in squared time it would be hours
