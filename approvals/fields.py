@@ -89,6 +89,11 @@ class Start(models.Func):
     output_field = OpaqueTextField()
 
 
+def raw(column: str) -> models.ExpressionWrapper:
+    """The bytes of an opaque text, for a query that need not read it."""
+    return models.ExpressionWrapper(models.F(column), output_field=BytesField())
+
+
 def text_of(data: bytes | memoryview) -> str:
     """The text that stored bytes spell, surrogates included."""
     return bytes(data).decode("utf-8", "surrogatepass")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 
 from approvals import audit, guards
+from approvals.fields import raw
 from approvals.models import AuditEntry, AuditLog
 from approvals.trail import chain
 from approvals.trail.verification import marks
@@ -25,7 +25,6 @@ __all__ = ["GOOD", "INCOMPLETE", "TAMPERED", "USAGE", "Check", "Finding", "Repor
 
 audit.register("verify.result")
 
-SIDES = [name for field in chain.COMMITTED for name in (field, f"{field}_salt")]
 OVERLAP = timedelta(hours=1)  # a row is a little older than its entry, and its entry older than the checkpoint
 
 
@@ -44,15 +43,14 @@ def verify(checks: Sequence[Check] = (), *, since: int | None = None) -> Report:
     if start:
         walk.seq, walk.leaf = after, marks.head_of(start)
         report.notes.append(f"Entries up to {after} were believed, as the checkpoint signed them.")
-    for stored in _stored(after):
-        entry = written(stored)
+    for entry in _written(after):
         members = walk.step(entry)
         signed.step(walk.leaf)
         if members:
             try:
-                rows.columns(entry.seq, members, stored)
+                rows.columns(entry, members)
                 if walk.true:  # what was changed tells nothing
-                    rows.told(entry.seq, members, stored["data"])
+                    rows.told(entry.seq, members, entry.data)
             except UNREADABLE as problem:
                 report.unreadable(f"Entry {entry.seq}", problem, entry.seq)
     if walk.log and not AuditLog.objects.filter(origin=walk.log).exists():
@@ -82,17 +80,9 @@ def told(report: Report, *, now: datetime) -> None:
     audit.record("verify.result", said, data=data, now=now)
 
 
-def written(stored: dict[str, Any]) -> Written:
-    texts = {field: stored[field] for field in chain.COMMITTED}
-    return Written(
-        seq=stored["seq"],
-        body=stored["body"],
-        leaf_hash=stored["leaf_hash"],
-        texts={field: None if text is None else chain.stored_bytes(text) for field, text in texts.items()},
-        salts={field: stored[f"{field}_salt"] for field in chain.COMMITTED},
-    )
-
-
-def _stored(after: int) -> Iterator[dict[str, Any]]:
-    rows = AuditEntry.objects.filter(seq__gt=after).order_by("seq").values("seq", "body", "leaf_hash", *SIDES, *COLUMNS)
-    return rows.iterator(chunk_size=2000)
+def _written(after: int) -> Iterator[Written]:
+    """In their order, as stored and unread."""
+    texts, salts = [raw(field) for field in chain.COMMITTED], [f"{field}_salt" for field in chain.COMMITTED]
+    found = AuditEntry.objects.filter(seq__gt=after).order_by("seq")
+    rows = found.values_list("seq", "body", "leaf_hash", *texts, *salts, *COLUMNS).iterator(chunk_size=2000)
+    return map(Written._make, rows)

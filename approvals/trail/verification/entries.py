@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from approvals.trail import chain
 from approvals.trail.verification.findings import Report
 
+COMMITTED = frozenset(chain.COMMITTED)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """One entry as it is stored: the body, its hash, and what stands beside it with its salts."""
+
+class Written(NamedTuple):
+    """One entry as it is stored: the body, its hash, what stands beside it with its salts (None: erased), and what it
+    is filed under. A tuple, for a million of them are made.
+    """
 
     seq: int
     body: bytes
     leaf_hash: str
-    texts: Mapping[str, bytes | None]  # a side column's bytes; None: erased
-    salts: Mapping[str, bytes | None]
+    sentence: bytes | None
+    refs: bytes | None
+    data: bytes | None
+    sentence_salt: bytes | None
+    refs_salt: bytes | None
+    data_salt: bytes | None
+    verb: str
+    at: datetime
+    actor_kind: str
+    actor: str | None  # pseudonym
+    case: str | None
+    task: str | None
+
+    @property
+    def sides(self) -> tuple[tuple[str, bytes | None, bytes | None], ...]:
+        """Name, text and salt of everything that a body commits to."""
+        return (
+            ("sentence", self.sentence, self.sentence_salt),
+            ("refs", self.refs, self.refs_salt),
+            ("data", self.data, self.data_salt),
+        )
 
 
 class Walk:
@@ -70,12 +92,11 @@ class Walk:
         return members
 
     def _commitments(self, entry: Written, commit: Any) -> None:
-        self.true = isinstance(commit, dict) and commit.keys() == set(chain.COMMITTED)
+        self.true = isinstance(commit, dict) and commit.keys() == COMMITTED
         if not self.true:
             self.report.tampered(f"Entry {entry.seq} does not commit to its texts.", entry.seq)
             return
-        for field in chain.COMMITTED:
-            text, salt = entry.texts[field], entry.salts[field]
+        for field, text, salt in entry.sides:
             if text is None and salt is None:
                 self.erased.append((entry.seq, field))
             elif text is None or salt is None or chain.commitment(field, salt, text) != commit[field]:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 
 from approvals import exhibits
+from approvals.fields import raw, text_of
 from approvals.models import AuditEntry, Case, Decision, Exhibit, State, Task
 from approvals.trail import chain
+from approvals.trail.verification.entries import Written
 from approvals.trail.verification.findings import Report
 from approvals.verbs.deciding import facts
 
@@ -58,8 +60,9 @@ class Rows:
         head = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
         rows = cls(report=report, until=head, after=after)
         made = Decision.objects.filter(at__gte=since) if since else Decision.objects.all()
-        for decision in made.select_related("task", "by").order_by("pk").iterator(chunk_size=2000):
-            place = (decision.task.code, chain.moment(decision.at), decision.by.pseudonym if decision.by else None)
+        made = made.annotate(asked=F("task__code"), who=F("by__pseudonym"))  # not the whole task: it is long
+        for decision in made.order_by("pk").iterator(chunk_size=2000):
+            place = (decision.asked, chain.moment(decision.at), decision.who)
             ends = (decision.recalled_at is not None, decision.voided_at is not None)
             rows.decisions.setdefault(place, []).append(Stored(decision.pk, _digest(facts(decision)), *ends))
         kept = Exhibit.objects.filter(frozen_at__gte=since) if since else Exhibit.objects.all()
@@ -82,9 +85,9 @@ class Rows:
 
     def _tell_again(self, wanted: Q) -> None:
         told = AuditEntry.objects.filter(wanted, verb__in=_TELLS, seq__lte=self.after).order_by("seq")
-        for seq, body, data in told.values_list("seq", "body", "data").iterator(chunk_size=2000):
+        for seq, body, data in told.values_list("seq", "body", raw("data")).iterator(chunk_size=2000):
             try:
-                members = chain.read_body(bytes(body))
+                members = chain.read_body(body)
             except chain.NotCanonical as problem:
                 self.report.tampered(f"Entry {seq} is {problem}.", seq)
                 continue
@@ -94,24 +97,26 @@ class Rows:
         """Do the rows that were read cover what this entry tells of?"""
         return self.after < seq <= self.until
 
-    def columns(self, seq: int, members: dict[str, Any], stored: dict[str, Any]) -> None:
+    def columns(self, entry: Written, members: dict[str, Any]) -> None:
         """The columns that people filter by say what the body says."""
         actor = members["actor"] or {"kind": "system", "id": None}
         said = (members["type"], members["at"], actor["kind"], actor["id"], members["case"], members["task"])
-        known = (stored["verb"], chain.moment(stored["at"]), *(stored[name] for name in COLUMNS[2:]))
+        known = (entry.verb, chain.moment(entry.at), entry.actor_kind, entry.actor, entry.case, entry.task)
+        if said == known:
+            return
         for name, one, other in zip(COLUMNS, said, known, strict=True):
             # A person who was erased has no name any more; the entry keeps its pseudonym.
             if one != other and not (name == "actor__pseudonym" and other is None):
-                self.report.tampered(f"Entry {seq} is filed under another {name.partition('__')[0]}.", seq)
+                self.report.tampered(f"Entry {entry.seq} is filed under another {name.partition('__')[0]}.", entry.seq)
 
-    def told(self, seq: int, members: dict[str, Any], data: str | None) -> None:
+    def told(self, seq: int, members: dict[str, Any], data: bytes | None) -> None:
         """Remember what an entry says about rows."""
         tell = _TELLS.get(members["type"])
         if tell is None:
             return
         if data is None:
             self.untold.add(members["task"])
-        tell(self, seq, members, {} if data is None else read_data(data))
+        tell(self, seq, members, {} if data is None else read_data(text_of(data)))
 
     def told_decided(self, seq: int, members: dict[str, Any], data: dict[str, Any]) -> None:
         place = (members["task"], members["at"], members["actor"] and members["actor"]["id"])
