@@ -96,7 +96,7 @@ def _kept(answer: Answered, decision: Decision | None) -> bool:
 def _about(task: Task, decision: Decision | None, raw: str) -> dict[str, Any]:
     """What was asked, as it was shown when this was decided."""
     digest = decision.shown_digest if decision else task.shown_digest
-    tool = exhibits.load(task.exhibits.get(digest=digest).body).tool
+    tool = exhibits.load(task.body_of(digest)).tool
     known = tool is not None and tool.state != "missing"
     return {
         "tool_call_id": tool.id if tool else None,

@@ -144,7 +144,7 @@ def _says_the_same(decision: Decision, entry: Entry) -> bool:
     if jsontext.same(entry.payload or "null", sent):
         return True
     task, given = decision.task, Given(verdict=entry.verdict, input=entry.payload)
-    shown = exhibits.load(task.exhibits.get(digest=decision.shown_digest).body)
+    shown = exhibits.load(task.body_of(decision.shown_digest))
     try:
         meant = answering.prepare(given, kit=VerdictKit.from_json(task.kit), exhibit=shown, queue=task.queue)
     except reviewing.Invalid:

@@ -199,6 +199,10 @@ class Task(models.Model):
         """`expired` when the case is: one expired task expires its whole case."""
         return EXPIRED if self.case.is_expired(now) else self.state
 
+    def body_of(self, digest: str) -> str:
+        """What was shown under this digest. Asked so, otherwise, and so again: two versions, and one body."""
+        return self.exhibits.filter(digest=digest).order_by("-version")[:1].get().body
+
 
 class Exhibit(models.Model):
     """Everything frozen for the reviewer. A new version never replaces an old one."""

@@ -149,7 +149,7 @@ def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> No
 
 
 def _shown(task: Task, digest: str) -> Content:
-    return exhibits.load(task.exhibits.get(digest=digest).body)
+    return exhibits.load(task.body_of(digest))
 
 
 def _prepared(task: Task, given: Given, exhibit: Content) -> Answer:

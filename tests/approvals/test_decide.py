@@ -130,6 +130,15 @@ def test_new_argument_text_voids_the_decision_and_asks_again(alice, task):
     assert verbs(task.case)[-2:] == ["exhibit.changed", "task.voided"]
 
 
+def test_what_is_asked_again_as_it_was_at_first_can_be_decided(alice, task):
+    for text in ('{"to":"thief"}', ARGS):
+        intake.refreeze(task, shown(args=text), now=timezone.now())
+    assert task.exhibits.count() == 3
+
+    decision = decide(task, alice)
+    assert decision.shown_digest == task.exhibits.get(version=1).digest
+
+
 def test_taken_answer_stands_when_the_arguments_change(alice, task, settings):
     settings.UNDO_SECONDS = 0
     decision = decide(task, alice)
