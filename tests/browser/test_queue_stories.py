@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from tests import desk as desks
 from tests.browser.hosts import Host, host
 from tests.desk import Desk
+from tests.trails import desk_is_good
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SignIn = Callable[..., Page]
@@ -22,6 +23,7 @@ def running_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Without a worker: nothing here leaves the desk."""
     with desks.running(tmp_path_factory.mktemp("desk"), "serve") as running:
         yield running
+        desk_is_good(running)
 
 
 @pytest.fixture(scope="module")

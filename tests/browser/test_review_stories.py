@@ -14,6 +14,7 @@ from tests import desk as desks
 from tests.browser.hosts import Host, host
 from tests.desk import Desk, Json
 from tests.scripted_agent import call, interrupt
+from tests.trails import desk_is_good
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SignIn = Callable[..., Page]
@@ -30,6 +31,7 @@ def running_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             words = [word for queue in queues for word in ("--queue", queue)]
             running.manage("add_user", name, "--role", "reviewer", *words)
         yield running
+        desk_is_good(running)
 
 
 @pytest.fixture(scope="module")

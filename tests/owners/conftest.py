@@ -10,12 +10,14 @@ import pytest
 from tests import desk
 from tests.conftest import refuse_or_skip
 from tests.real.conftest import ENVIRONMENTS
+from tests.trails import desk_is_good
 
 
 @pytest.fixture(scope="module")
 def running_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[desk.Desk]:
     with desk.running(tmp_path_factory.mktemp("desk")) as running:
         yield running
+        desk_is_good(running)
 
 
 @pytest.fixture

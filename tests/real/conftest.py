@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests import desk
+from tests.trails import desk_is_good
 
 HERE = Path(__file__).parent / "agents"
 PORTS = {"langgraph": 9101, "strands": 9102}
@@ -76,3 +77,4 @@ def used_by_us(folder: Path) -> Iterator[None]:
 def running_desk(tmp_path_factory: pytest.TempPathFactory, real_agents: dict[str, RealAgent]) -> Iterator[desk.Desk]:
     with desk.running(tmp_path_factory.mktemp("desk")) as running:
         yield running
+        desk_is_good(running)
