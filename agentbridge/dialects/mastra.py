@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils.translation import gettext_noop as _
 
@@ -30,11 +31,8 @@ class Mastra(Plain):
     def legacy(self, run: RunView) -> list[Pause]:
         values = [unwrapped(custom.value) for custom in announced(run)]
         suspended = [value for value in values if evidence.string_at(value, "type") == "mastra_suspend"]
-        found = [self.pause(run, interrupt_of(value, place)) for place, value in enumerate(suspended)]
-        return [
-            Pause(interrupt=pause.interrupt, call=pause.call, schema=pause.schema, flags=pause.flags, legacy=True)
-            for pause in found
-        ]
+        found = [interrupt_of(value, place) for place, value in enumerate(suspended)]
+        return [replace(self.pause(run, interrupt), legacy=True) for interrupt in found]
 
     def kit(self, pause: Pause) -> VerdictKit:
         kit = kits.cancel_is(kits.standard(pause), "unclear", CANCEL)

@@ -218,6 +218,8 @@ class Journal:
         """The owner has looked: the answers in doubt were taken, or they were not and may come again. How many."""
         with self._deed() as db:
             if not taken:
+                doubted = "SELECT pk FROM runs WHERE thread = ? AND state = 'doubt'"
+                db.execute(f"DELETE FROM parts WHERE run IN ({doubted})", (key,))  # noqa: S608 no input
                 return db.execute("DELETE FROM runs WHERE thread = ? AND state = 'doubt'", (key,)).rowcount
             db.execute("UPDATE threads SET asking = NULL WHERE key = ?", (key,))
             return db.execute("UPDATE runs SET state = 'taken' WHERE thread = ? AND state = 'doubt'", (key,)).rowcount

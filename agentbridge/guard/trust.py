@@ -88,7 +88,7 @@ class Trust:
                 keys=self.keys(str(header.get("kid"))),
             )  # fmt: skip
             signature.verify_entry(_as_json(entry), asked=asked, trust=trust, now=int(self.clock().timestamp()))
-        except (signature.Refused, NoKeys, ValueError) as reason:
+        except (signature.Refused, NoKeys, ValueError, RecursionError) as reason:
             text = f"The signature of an answer does not hold: {reason}"
             raise Refusal(refusals.SIGNATURE, text, [entry.id]) from reason
 

@@ -70,7 +70,7 @@ def asked_before(thread: Thread, pauses: Sequence[Pause]) -> dict[str, Task]:
 
 
 def is_same_call(task: Task, pause: Pause) -> bool:
-    if pause.call is None or pause.call.id not in (translation.refs_of(task).get("gatedCallId"),):
+    if pause.call is None or pause.call.id != translation.refs_of(task).get("gatedCallId"):
         return False
     tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
     return tool is not None and same_arguments(tool.args_text, pause.call.args)

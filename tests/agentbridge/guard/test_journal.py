@@ -83,7 +83,10 @@ def test_the_owner_settles_a_doubt_either_way(journal: Journal, tmp_path: Path) 
         cut_off(journal, wants("r-1", thread=thread), started(), finished(interrupt()))
         cut_off(journal, wants("r-2", [answer()], thread), started())
     beside = Journal(tmp_path / "state")
+    doubted = [past.pk for past in journal.book(digest("not")).past]
+    assert all(journal.parts(run) for run in doubted)
     assert beside.settle(digest("ran"), taken=True) == beside.settle(digest("not"), taken=False) == 1
+    assert not any(journal.parts(run) for run in doubted)
     assert beside.settle(digest("ran"), taken=True) == 0 and beside.doubts() == []
     beside.close()
     ran, open_ = journal.book(digest("ran")), journal.book(digest("not"))
