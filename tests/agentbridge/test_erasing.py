@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import random
+import re
+import zipfile
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -11,14 +15,15 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from agentbridge.models import StreamChunk
-from agentbridge.record import erasing, verifying
+from agentbridge.record import erasing, evidence, verifying
 from approvals import jsontext, people
 from approvals.erasing import asking, holding, retention
 from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, RetentionRule
 from approvals.models.people import Role
 from approvals.refusals import Invalid, NotAllowed, WrongState
-from approvals.trail import verification
+from approvals.trail import bundles, verification
 from tests.bridge_work import paused_case, register, work
+from tests.emptying import everything
 from tests.people import PASSWORD, decide, only_task, shown
 from tests.scripted_agent import finishing, pausing
 from tests.trails import good
@@ -51,18 +56,6 @@ def ask(case: Case, by, **more: str) -> Erasure:
     return asking.ask(case, **told, by=by, now=timezone.now())
 
 
-def everything() -> bytes:
-    """Every value of every table, as one text."""
-    found = []
-    with connection.cursor() as cursor:
-        for table in connection.introspection.table_names(cursor):
-            cursor.execute(f'SELECT * FROM "{table}"')
-            rows = cursor.fetchall()
-            cells = [cell for row in rows for cell in row]
-            found += [bytes(c) if isinstance(c, bytes | memoryview) else str(c).encode() for c in cells]
-    return b"\n".join(found)
-
-
 def test_nothing_of_it_is_left_in_any_table(delivered, carol, adam):
     exhibit = jsontext.loads(Exhibit.objects.get().body)
     known = [WORDS, exhibit["tool"]["argsText"], exhibit["tool"]["id"] and "approved\":true"]
@@ -74,7 +67,16 @@ def test_nothing_of_it_is_left_in_any_table(delivered, carol, adam):
     good()
 
 
-def test_of_many_only_those_that_were_asked_for_go(open_case, payments, alice, carol, adam):
+def carried_away(path: Path) -> bytes:
+    """Every byte of a bundle of the whole trail, unpacked, and base64 read."""
+    bundles.write(path, bundles.begin(AuditEntry.objects.all(), {}, extras=[evidence.extras], now=timezone.now()))
+    with zipfile.ZipFile(path) as bundle:
+        members = b"\n".join(bundle.read(name) for name in bundle.namelist())
+    coded = re.findall(rb'"([A-Za-z0-9+/]{8,}={0,2})"', members)
+    return b"\n".join([members, *(base64.b64decode(text) for text in coded if len(text) % 4 == 0)])
+
+
+def test_of_many_only_those_that_were_asked_for_go(open_case, payments, alice, carol, adam, tmp_path):
     """R-35 in small: each conversation holds a word of its own."""
     pick = random.Random(35)
     words = {open_case(exhibit=shown(args=f'{{"to": "word{n}x"}}'), case={"thread_key": f"{n:064x}"}): f"word{n}x"
@@ -85,8 +87,8 @@ def test_of_many_only_those_that_were_asked_for_go(open_case, payments, alice, c
     gone = pick.sample(list(words), 5)
     for case in gone:
         erasing.carry_out(ask(case, carol), by=adam, now=timezone.now())
-    left = everything()
-    assert {case for case, word in words.items() if word.encode() not in left} == set(gone)
+    for left in (everything(), carried_away(tmp_path / "all.zip")):
+        assert {case for case, word in words.items() if word.encode() not in left} == set(gone)
     good()
 
 
