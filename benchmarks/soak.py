@@ -26,8 +26,9 @@ Bar = tuple[str, dict[str, float], Callable[["Crew"], object]]
 
 def bars() -> dict[str, Bar]:
     """Name → what it is, its waits, and the play at full size."""
-    from tests.bars import behaviours, crashing, lives, plays, races, rereading, together, ways, web
+    from tests.bars import behaviours, crashing, lives, plays, races, records, rereading, together, ways, web
 
+    many = int(os.environ.get("BAR_LIVES", "2000"))
     storm = ("storm", {"LEASE_SECONDS": 1.0}, lambda crew: plays.storm(crew, deliveries=500))
 
     return {
@@ -56,7 +57,10 @@ def bars() -> dict[str, Bar]:
         "r27": ("three at once", {}, lambda crew: together.partly_expired(crew, times=200)),
         "r28a": ("pushed ten times", {}, lambda crew: together.pushed_at_once(crew, times=100)),
         "r28b": ("read ten times", {}, lambda crew: rereading.read_at_once(crew, times=100)),
-        "r29": ("any order", {"UNDO_SECONDS": 10}, lambda crew: lives.live(examples=2000, steps=60)),
+        "r29": ("any order", {"UNDO_SECONDS": 10}, lambda crew: lives.live(examples=many, steps=60, start=crew.seed)),
+        "r31": ("tampering", {}, lambda crew: records.tampered(crew, times=500)),
+        "r35": ("erasing", {}, lambda crew: records.erased(crew, times=100)),
+        "r41": ("signed once", {}, lambda crew: records.signed_alike(crew, times=500)),
         "w01": ("relay killed", {"LEASE_SECONDS": 2}, lambda crew: ways.relay_killed(crew, rounds=100)),
         "w02": ("connector killed", {"LEASE_SECONDS": 2}, lambda crew: ways.connector_killed(crew, rounds=100)),
     }  # fmt: skip

@@ -40,7 +40,7 @@ def streams() -> Measured:
         other = stack.enter_context(ScriptedAgent([*[pausing()] * URGENT, finishing()]))
         pid = crew.spawn()
         urgent = crew.cases(crew.register("urgent", other.url), [f"u-{n}" for n in range(URGENT)])
-        for case in crew.cases(crew.register("payer", agent.url), [f"t-{n}" for n in range(STREAMS)], seconds=180):
+        for case in crew.cases(crew.register("payer", agent.url), [f"t-{n}" for n in range(STREAMS)]):
             crew.decide(case)
         open_ones = Resume.objects.filter(agent__slug="payer", state="accepted")
         crew.until(lambda: open_ones.count() == STREAMS, "all are being read", SECONDS * 2)

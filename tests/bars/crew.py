@@ -54,7 +54,7 @@ class Crew:
         self.conditions = {**CONDITIONS, **conditions}
         self.witness = Witness(folder / "oracle.jsonl")
         self.log = folder / "workers.log"
-        self.random = random.Random(seed)
+        self.seed, self.random = seed, random.Random(seed)
         self.workers: list[int] = []
         self.acknowledged: list[int] = []
         self.kills = 0
@@ -145,17 +145,18 @@ class Crew:
         self.acknowledged += [decision.pk for decision in made]
         return made
 
-    def cases(self, agent: Agent, threads: Sequence[str], *, seconds: float = 60) -> list[Case]:
+    def cases(self, agent: Agent, threads: Sequence[str]) -> list[Case]:
         """Ask on each thread and wait for the workers to bring the questions; in the order of the threads."""
         for thread in threads:
             self.ask(agent, thread)
         found = Case.objects.filter(agent=agent.slug)
-        self.until(lambda: found.count() >= len(threads), f"{len(threads)} cases of {agent.slug}", seconds)
+        self.until(lambda: found.count() >= len(threads), f"{len(threads)} cases of {agent.slug}", 60 + len(threads))
         by_thread = {case.thread_key: case for case in found}
         return [by_thread[key_of(thread)] for thread in threads]
 
-    def settled(self, *, seconds: float = 60) -> None:
+    def settled(self) -> None:
         """Until nothing is under way any more: every delivery has a named end or waits for a person."""
+        seconds = 120 + 2 * Case.objects.count()
         self.until(lambda: not under_way(), "every delivery ends or waits for a person", seconds)
 
     def until(self, holds: Callable[[], Any], what: str, seconds: float = 60) -> None:

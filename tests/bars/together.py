@@ -28,10 +28,10 @@ def partly_expired(crew: Crew, *, times: int) -> None:
     with ScriptedAgent([*[pausing(*hours, calls=b"")] * times, finishing(None)]) as agent:
         payer = crew.register("three", agent.url)
         crew.spawn()
-        for case in crew.cases(payer, [f"three-{n}" for n in range(times)], seconds=60 + times):
+        for case in crew.cases(payer, [f"three-{n}" for n in range(times)]):
             assert case.deadline == min(case.tasks.values_list("deadline", flat=True))
             _decide_near_the_deadline(crew, case, reviewers)
-        crew.settled(seconds=60 + times)
+        crew.settled()
     sent = [post for post in agent.posts if post.resume is not None]
     assert all(len(post.resume or ()) == len(NAMES) for post in sent)
     assert len({post.json["threadId"] for post in sent}) == len(sent) == Case.objects.filter(state="delivered").count()

@@ -95,7 +95,7 @@ def ended(crew: Crew) -> None:
     crew.until(lambda: not Run.objects.in_flight().exists(), "every run ends", 60)
     for case in Case.objects.filter(state="open"):
         crew.decide(case)
-    crew.settled(seconds=120)
+    crew.settled()
     holds(crew)
 
 
