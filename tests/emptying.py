@@ -1,12 +1,16 @@
 """Empties the database between tests that commit, past the guards that refuse every deletion in the product.
 
-Rows that migrations made (groups, permissions, the name of the log) stay.
+Rows that migrations made (groups, permissions, the name of the log) stay. And reads whatever is left anywhere.
 """
 
 from __future__ import annotations
 
+import base64
+import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.core.management.color import no_style
@@ -69,3 +73,22 @@ def _triggers_disabled() -> Iterator[None]:
 def use_for_transaction_tests() -> None:
     """Django's own flush would be refused by the guards."""
     TransactionTestCase._fixture_teardown = empty_database  # type: ignore[method-assign]
+
+
+def everything() -> bytes:
+    """Every value of every table, as one text: what was erased stands in none of it."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            cells = [cell for row in cursor.fetchall() for cell in row]
+            found += [bytes(c) if isinstance(c, bytes | memoryview) else str(c).encode() for c in cells]
+    return b"\n".join(found)
+
+
+def unpacked(bundle: Path) -> bytes:
+    """Every byte of a bundle, its members unpacked and their base64 read."""
+    with zipfile.ZipFile(bundle) as packed:
+        members = b"\n".join(packed.read(name) for name in packed.namelist())
+    coded = re.findall(rb'"((?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)"', members)
+    return b"\n".join([members, *map(base64.b64decode, coded)])
