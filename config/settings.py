@@ -67,7 +67,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "approvals.acting.remember_sign_in",
-    "approvals.trail.accesses.RememberRefusals",
+    "approvals.trail.accesses.remember_refusals",
     "approvals.desk.zones.in_their_zone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -22,24 +22,30 @@ audit.register("access.refused")
 TELL_AGAIN = timedelta(hours=1)  # whoever tries the same door again and again is told of so often
 
 
-class RememberRefusals:
+def remember_refusals(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware, after those that say who asks."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def middleware(request: HttpRequest) -> HttpResponse:
         began = timezone.now()
-        response = self.get_response(request)
-        if response.status_code == 403 and hasattr(request, "door") and isinstance(request.user, User):
-            door = {"method": request.method, **request.door}
+        response = get_response(request)
+        if response.status_code == 403 and isinstance(request.user, User) and _is_their_own(request):
             with acting.by("token") if "Authorization" in request.headers else nullcontext():
-                _tell(request.user, door, began, now=timezone.now())
+                _tell(request.user, _door(request), began, now=timezone.now())
         return response
 
-    def process_view(self, request: Any, _view: Any, _args: Any, kwargs: dict[str, Any]) -> None:
-        """Reached only by requests that passed the check for other sites."""
-        request.door = {"route": request.resolver_match.route, "at": {name: str(kwargs[name]) for name in kwargs}}
+    return middleware
+
+
+def _is_their_own(request: HttpRequest) -> bool:
+    """Did it pass the check for other sites? A hook of ours before each view would cost a thread's turn there."""
+    view = request.resolver_match and request.resolver_match.func
+    return getattr(request, "csrf_processing_done", False) or getattr(view, "csrf_exempt", False)
+
+
+def _door(request: HttpRequest) -> dict[str, Any]:
+    match = request.resolver_match
+    places = {name: str(value) for name, value in match.kwargs.items()} if match else {}
+    return {"method": request.method, "route": match.route if match else "", "at": places}
 
 
 def _tell(user: User, door: dict[str, Any], began: datetime, *, now: datetime) -> None:
