@@ -47,6 +47,9 @@ class RunKnown(Refused):
 class AgentOff(Refused):
     """The agent is switched off."""
 
+    def __init__(self) -> None:
+        super().__init__(_("This agent is switched off."))
+
 
 def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = None, run_input_text: str | None = None,
           message: str | None = None, by: User | None, now: datetime) -> Run:
@@ -109,7 +112,7 @@ def check_person(agent: Agent, person: User) -> None:
 
 def check_agent(agent: Agent) -> None:
     if not Agent.objects.filter(pk=agent.pk, enabled=True).exists():
-        raise AgentOff(_("This agent is switched off."))
+        raise AgentOff
 
 
 def free_thread(agent: Agent, thread_id: str) -> Thread:

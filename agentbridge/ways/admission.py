@@ -23,10 +23,12 @@ from approvals.refusals import WrongState
 def check(agent: Agent, body: bytes) -> RunInput:
     """Would this be admitted? Asked before the agent is connected to; `admit` asks again under the thread's lock.
 
-    Raises `protocol.ProtocolError` for what is no RunAgentInput, and the refusals of `starting`.
+    `agent` was read a moment ago. Raises `protocol.ProtocolError` for what is no RunAgentInput, and the refusals of
+    `starting`.
     """
     asked = read(body)
-    starting.check_agent(agent)
+    if not agent.enabled:
+        raise starting.AgentOff
     thread = Thread.objects.select_related("agent").filter(agent=agent, key=key_of(asked.thread_id)).first()
     if thread is not None:
         starting.check_thread(thread)
@@ -34,7 +36,7 @@ def check(agent: Agent, body: bytes) -> RunInput:
     return asked
 
 
-def admit(agent: Agent, body: bytes, asked: RunInput | None = None, *, owner: str, now: datetime) -> Ticket:
+def admit(agent: Agent, body: bytes, asked: RunInput | None = None, *, owner: str, now: datetime) -> Run:
     """On record and armed in one commit: the connection stands, and from here on bytes may have left us.
 
     The caller's bytes are what goes out; `asked` is what `check` read in them. Raises what `check` does.
@@ -42,10 +44,15 @@ def admit(agent: Agent, body: bytes, asked: RunInput | None = None, *, owner: st
     said = f"A caller asked {agent.name} for a run; from here on bytes may have left us."
     held = {"lease_owner": owner, "lease_until": now + timedelta(seconds=settings.LEASE_SECONDS)}
     how: dict[str, Any] = {"status": Run.Status.RUNNING, "armed_at": now, **held}
-    run = _record(agent, body, asked or read(body), "run.armed", said, now=now, **how)
+    return _record(agent, body, asked or read(body), "run.armed", said, now=now, **how)
+
+
+def ticket_of(run: Run) -> Ticket:
+    """What is needed to send a run as it was admitted."""
+    agent = run.thread.agent
     return Ticket(
         run_pk=run.pk, resume_pk=None, agent_pk=agent.pk, thread_pk=run.thread_id, fence=run.fence, url=agent.url,
-        headers=headers_of(agent), body=body,
+        headers=headers_of(agent), body=bytes(run.input),
     )  # fmt: skip
 
 

@@ -59,9 +59,9 @@ class Relays:
 
     async def _carry(self, relayed: Relayed) -> None:
         try:
-            await relayed.run()
+            await relayed.carry()
         except Exception:
-            log.exception("relay.failed", run=relayed.ticket and relayed.ticket.run_pk)
+            log.exception("relay.failed", run=relayed.run and relayed.run.pk)
         finally:
             if relayed.ticket is not None and relayed.holds_lease:
                 await asyncio.shield(self._let_go(relayed.ticket))

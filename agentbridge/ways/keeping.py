@@ -16,12 +16,12 @@ import structlog
 from django.db import connection, transaction
 
 from agentbridge.delivery import crash
-from agentbridge.delivery.tickets import Head, Ticket
+from agentbridge.delivery.tickets import Head
 from agentbridge.models import Run, StreamChunk
 from agentbridge.runs.recorder import Recording
 from agentbridge.wire.record import Fact, Started
 from agentbridge.work.database import DatabaseThreads
-from agentbridge.work.delivering import begin, over
+from agentbridge.work.delivering import over
 from approvals import clock
 
 log = structlog.get_logger(__name__)
@@ -35,8 +35,8 @@ AT_ONCE = 200  # rows a statement
 class Page:
     """One answer on its way to the record. Its recording belongs to one database thread at a time."""
 
-    def __init__(self, ticket: Ticket, head: Head, *, on_record: Callable[[int], None]) -> None:
-        self.ticket, self.head = ticket, head
+    def __init__(self, run: Run, head: Head, *, on_record: Callable[[int], None]) -> None:
+        self.run, self.head = run, head  # the run as it was admitted
         self.recording: Recording | None = None
         self.fresh = bytearray()  # received, not stored
         self.unread: deque[bytes] = deque()  # stored, not read; filled by one thread, emptied by another
@@ -73,8 +73,8 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
         self._acting: set[asyncio.Task[None]] = set()
 
-    def open(self, ticket: Ticket, head: Head, *, on_record: Callable[[int], None]) -> Page:
-        page = Page(ticket, head, on_record=on_record)
+    def open(self, run: Run, head: Head, *, on_record: Callable[[int], None]) -> Page:
+        page = Page(run, head, on_record=on_record)
         self._expect(page)
         return page
 
@@ -161,7 +161,7 @@ class Keeper:
         try:
             await self._deeds(act, page)
         except Exception as trouble:
-            log.exception("keeping.not_understood", run=page.ticket.run_pk)
+            log.exception("keeping.not_understood", run=page.run.pk)
             page.trouble = trouble
         self._settle(page)
 
@@ -172,8 +172,8 @@ class Keeper:
 def store(portions: Sequence[tuple[Page, bytes]]) -> None:
     """Bytes as they came, before anything is concluded from them."""
     now = clock.now()
-    rows = [StreamChunk(run_id=page.ticket.run_pk, n=page.chunks, at=now, data=data) for page, data in portions]
-    sums = [(page.stored + len(data), page.ticket.run_pk) for page, data in portions]
+    rows = [StreamChunk(run_id=page.run.pk, n=page.chunks, at=now, data=data) for page, data in portions]
+    sums = [(page.stored + len(data), page.run.pk) for page, data in portions]
     table, column = Run._meta.db_table, connection.ops.quote_name("bytes_received")
     with transaction.atomic():
         StreamChunk.objects.bulk_create(rows, batch_size=AT_ONCE)
@@ -193,7 +193,7 @@ def read(pages: Sequence[Page]) -> None:
             if page.recording is not None and page.trouble is None:
                 _read(page, page.recording)
         except Exception as trouble:
-            log.exception("keeping.not_read", run=page.ticket.run_pk)
+            log.exception("keeping.not_read", run=page.run.pk)
             page.trouble = trouble
 
 
@@ -206,7 +206,7 @@ def _read(page: Page, recording: Recording) -> None:
 
 def act(page: Page) -> None:
     """Do what the page's bytes mean; what was stored meanwhile is read too."""
-    recording = page.recording or begin(page.ticket)
+    recording = page.recording or Recording(page.run)
     _read(page, recording)
     facts, page.facts = page.facts, []
     if page.recording is None:

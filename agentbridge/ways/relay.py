@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 
 from agentbridge.delivery.resuming import NotArmed, Stale
 from agentbridge.delivery.tickets import Ticket, headers_of
-from agentbridge.models import Agent
+from agentbridge.models import Agent, Run
 from agentbridge.net import client, egress
+from agentbridge.runs.recorder import Recording
 from agentbridge.ways import admission
 from agentbridge.ways.keeping import Keeper, Page
 from agentbridge.wire.record import RunInput
@@ -28,7 +29,6 @@ from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import (
     STALE_SECONDS,
     TRAILING_SECONDS,
-    begin,
     head_of,
     is_needed,
     over,
@@ -70,7 +70,8 @@ class Relayed:
     def __init__(self, agent: Agent, body: bytes, asked: RunInput, owner: str, threads: Threads) -> None:
         self.agent, self.sent, self.asked, self.owner, self.threads = agent, body, asked, owner, threads
         self.head: asyncio.Future[client.Answer] = asyncio.get_running_loop().create_future()
-        self.ticket: Ticket | None = None  # from arming on
+        self.run: Run | None = None  # from arming on, as it was admitted
+        self.ticket: Ticket | None = None
         self.page: Page | None = None
         self._reading: asyncio.Task[None] | None = None
         self._cut: str | None = None
@@ -84,7 +85,7 @@ class Relayed:
         self._began = self._spoke = monotonic()
         self._events = 0
 
-    async def run(self) -> None:
+    async def carry(self) -> None:
         """To the last byte. Refusals, and whatever else keeps the answer's head from coming, stand in `head`."""
         try:
             await self._ask()
@@ -100,8 +101,8 @@ class Relayed:
         try:
             agent = self.agent
             async with client.post(agent.url, headers=headers_of(agent), body=self.sent, arm=self._arm) as answer:
-                if self.ticket is not None:  # always: an answer comes after arming
-                    await self._listen(answer, self.ticket)
+                if self.run is not None:  # always: an answer comes after arming
+                    await self._listen(answer, self.run)
         except (Refused, NotArmed) as reason:
             await self._not_sent(reason)
         except egress.EgressError as trouble:
@@ -109,7 +110,8 @@ class Relayed:
 
     async def _arm(self) -> None:
         """The connection stands: on record, and from here on bytes may have left us."""
-        self.ticket, since = await self.threads.door(_armed, self.agent, self.sent, self.asked, self.owner)
+        run, since = await self.threads.door(_armed, self.agent, self.sent, self.asked, self.owner)
+        self.run, self.ticket = run, admission.ticket_of(run)
         if monotonic() - since > STALE_SECONDS:
             raise Stale(_("This process stood still between arming and sending; nothing was sent."))
 
@@ -122,8 +124,8 @@ class Relayed:
         """Not reached: the run is on record as never sent. Silent after it was sent: as far as it came."""
         if trouble.nothing_sent:
             await self.threads.door(_admit_unsent, self.agent, self.sent, trouble.sentence)
-        elif self.ticket is not None:
-            recording = await self.threads.door(begin, self.ticket)
+        elif self.run is not None:
+            recording = await self.threads.door(Recording, self.run)
             await self.threads.door(over, recording, trouble=trouble.sentence)
         self._say(Unanswered(trouble.sentence, late=trouble.kind == "timeout"))
 
@@ -132,14 +134,14 @@ class Relayed:
             self.head.set_exception(trouble)
             self.head.exception()  # read here, since the caller may be gone
 
-    async def _listen(self, answer: client.Answer, ticket: Ticket) -> None:
+    async def _listen(self, answer: client.Answer, run: Run) -> None:
         self.head.set_result(answer)
         self._trouble = wrong_type(answer)
-        self.page = page = self.threads.keeper.open(ticket, head_of(answer), on_record=self._release)
+        self.page = page = self.threads.keeper.open(run, head_of(answer), on_record=self._release)
         self._reading = asyncio.create_task(self._read(answer, page))
         [broken] = await asyncio.gather(self._reading, return_exceptions=True)
         if isinstance(broken, Exception):
-            log.error("relay.not_read", run=ticket.run_pk, exc_info=broken)
+            log.error("relay.not_read", run=run.pk, exc_info=broken)
             self._trouble = "We could not read the answer any further."
         await self.threads.keeper.close(page, cut=self._cut, trouble=self._trouble)
         self._release(self._received)
@@ -161,7 +163,7 @@ class Relayed:
     @property
     def holds_lease(self) -> bool:
         """Armed, and its end is not on record: whoever sweeps must not wait for the lease to run out."""
-        return self.ticket is not None and (self.page is None or not self.page.ended or self.page.trouble is not None)
+        return self.run is not None and (self.page is None or not self.page.ended or self.page.trouble is not None)
 
     async def look(self) -> None:
         """Now and then: whether there is a reason to read no further."""
@@ -173,7 +175,7 @@ class Relayed:
         if monotonic() - self._began >= settings.RUN_SECONDS:
             self._cut = TOO_LONG.format(seconds=settings.RUN_SECONDS)
         quiet = page.ended and monotonic() - self._spoke >= TRAILING_SECONDS
-        if self._cut or page.stopped or quiet or (page.ended and await self.threads.door(is_needed, page.ticket)):
+        if self._cut or page.stopped or quiet or (page.ended and await self.threads.door(is_needed, self.ticket)):
             reading.cancel()
 
     def _may_end(self, part: bytes) -> bool:
@@ -202,8 +204,8 @@ class Relayed:
             self._attended = False
 
 
-def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Ticket, float]:
-    """The ticket, and since when: others may draw conclusions from a run that is armed and long not sent."""
+def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Run, float]:
+    """The run, and since when: others may draw conclusions from a run that is armed and long not sent."""
     with transaction.atomic():  # on SQLite the writers' turn is taken here, and waiting for it is no standing still
         since = monotonic()
         return admission.admit(agent, body, asked, owner=owner, now=clock.now()), since

@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from agentbridge.delivery.tickets import Head, Ticket
+from agentbridge.delivery.tickets import Head
 from agentbridge.models import Run, StreamChunk
 from agentbridge.ways import admission, keeping
 from agentbridge.ways.keeping import Keeper, Page
@@ -27,7 +27,7 @@ def desk(transactional_db: None) -> Outside:
     return outside("http://desk.invalid")
 
 
-def admitted(desk: Outside, n: int) -> Ticket:
+def admitted(desk: Outside, n: int) -> Run:
     body = json.dumps(asked(f"run-{n}", f"thread-{n}")).encode()
     return admission.admit(desk.agent, body, owner="relay-test", now=timezone.now())
 
@@ -36,10 +36,10 @@ def whole(n: int) -> bytes:
     return (started() + finished()).replace(b"__RUN__", b"run-%d" % n).replace(b"__THREAD__", b"thread-%d" % n)
 
 
-def with_pages(tickets: list[Ticket], deed: Callable[[Keeper, list[Page]], Awaitable[Any]]) -> None:
+def with_pages(runs: list[Run], deed: Callable[[Keeper, list[Page]], Awaitable[Any]]) -> None:
     async def go() -> None:
         keeper = Keeper()
-        pages = [keeper.open(each, Head(status=200), on_record=lambda _bytes: None) for each in tickets]
+        pages = [keeper.open(each, Head(status=200), on_record=lambda _bytes: None) for each in runs]
         try:
             await deed(keeper, pages)
         finally:
@@ -78,8 +78,8 @@ def test_a_stream_in_many_pieces_is_on_record_as_it_came(desk: Outside) -> None:
 
 def test_a_page_that_cannot_be_stored_is_the_only_one_that_is_lost(desk: Outside, monkeypatch: Any) -> None:
     monkeypatch.setattr(keeping, "PAUSE_SECONDS", 0.0)
-    tickets = [admitted(desk, n) for n in range(3)]
-    StreamChunk.objects.create(run_id=tickets[1].run_pk, n=0, at=timezone.now(), data=b"in the way")
+    runs = [admitted(desk, n) for n in range(3)]
+    StreamChunk.objects.create(run_id=runs[1].pk, n=0, at=timezone.now(), data=b"in the way")
     lost: list[int] = []
 
     async def talk(keeper: Keeper, pages: list[Page]) -> None:
@@ -91,6 +91,6 @@ def test_a_page_that_cannot_be_stored_is_the_only_one_that_is_lost(desk: Outside
             except Exception:
                 lost.append(n)
 
-    with_pages(tickets, talk)
+    with_pages(runs, talk)
     assert lost == [1]
     assert list(Run.objects.order_by("pk").values_list("status", flat=True)) == ["succeeded", "running", "succeeded"]
