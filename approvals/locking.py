@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from approvals import permissions
 from approvals.models import Case, Task, User
 from approvals.models.cases import State
-from approvals.refusals import NotAllowed
+from approvals.refusals import Invalid, NotAllowed
+from approvals.schemas import Problem
 
 
 def locked_case(case: Case) -> Case:
@@ -34,6 +36,16 @@ def locked_person(person: User) -> User:
     fresh = User.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True).first()
     if fresh is None:
         raise NotAllowed(_("This account is disabled."))
+    return fresh
+
+
+def locked_operator(person: User, reason: str) -> User:
+    """The person where only operators act, and only with a reason. Raises NotAllowed, Invalid."""
+    fresh = locked_person(person)
+    if sentence := permissions.may_operate(fresh):
+        raise NotAllowed(sentence)
+    if not reason.strip():
+        raise Invalid([Problem("/reason", _("Say why: this needs a reason."))])
     return fresh
 
 

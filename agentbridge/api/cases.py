@@ -87,7 +87,7 @@ def recall(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def own_task(case: Case, user: User, code: str) -> Task:
-    found = permissions.visible_tasks(user).filter(case=case, code=code).first()
+    found = next((task for task in permissions.visible_tasks(user).filter(case=case) if task.code == code), None)
     if found is None:
         raise invalid(Problem("/task", _("The case has no such task of yours.")))
     return found

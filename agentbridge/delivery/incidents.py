@@ -9,10 +9,9 @@ from django.utils.translation import gettext as _
 
 from agentbridge import trail
 from agentbridge.models import Incident, Run
-from approvals import audit, permissions
+from approvals import audit, locking
 from approvals.models import Case, Task, User
-from approvals.refusals import Invalid, NotAllowed, WrongState
-from approvals.schemas import Problem
+from approvals.refusals import WrongState
 
 
 @transaction.atomic
@@ -36,11 +35,7 @@ def open_one(
 @transaction.atomic
 def close(incident: Incident, *, by: User, reason: str, now: datetime) -> None:
     """Raises `NotAllowed` for all but operators, `Invalid` without a reason, `WrongState` for the second one."""
-    fresh = User.objects.get(pk=by.pk)  # rights as they are now
-    if sentence := permissions.may_operate(fresh):
-        raise NotAllowed(sentence)
-    if not reason.strip():
-        raise Invalid([Problem("/reason", _("Say why in a few words."))])
+    by = locking.locked_operator(by, reason)
     closed = Incident.objects.filter(pk=incident.pk, closed_at__isnull=True)
     if not closed.update(closed_at=now, closed_by=by, reason=reason):
         raise WrongState(_("This incident is closed already."))

@@ -12,11 +12,11 @@ from agentbridge.delivery import ledger, resuming, sealing
 from agentbridge.delivery.moves import move
 from agentbridge.delivery.proof import moved_on as moved_on
 from agentbridge.models import DeliveryState, Interrupt, Resume
-from approvals import exhibits, intake, jsontext, locking, permissions, reviewing
+from approvals import exhibits, intake, jsontext, locking, reviewing
 from approvals.kit import VerdictKit
 from approvals.models import Case, Task, User
 from approvals.models.cases import EndedBecause, State, last_moment
-from approvals.refusals import Expired, Invalid, NotAllowed, Refused, WrongState
+from approvals.refusals import Expired, Invalid, Refused, WrongState
 from approvals.schemas import Problem
 
 
@@ -32,7 +32,7 @@ def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: dateti
 
     False: it is only asked for, and another operator has to agree. Raises NotAllowed, Invalid, WrongState, Expired.
     """
-    case, by = locking.locked_case(case), operator(by, reason)
+    case, by = locking.locked_case(case), locking.locked_operator(by, reason)
     resume = waiting_delivery(case)
     if action == "resend":
         return _resend(resume, reason=reason, by=by, now=now)
@@ -45,17 +45,6 @@ def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: dateti
     else:
         raise Invalid([Problem("/action", _("There is no such way out."))])
     return True
-
-
-def operator(by: User, reason: str) -> User:
-    """The person with the rights of this moment; every way out needs a reason."""
-    by = locking.locked_person(by)
-    refusal = permissions.may_operate(by)
-    if refusal:
-        raise NotAllowed(refusal)
-    if not reason.strip():
-        raise Invalid([Problem("/reason", _("Say why: this needs a reason."))])
-    return by
 
 
 def current(case: Case) -> Resume | None:
@@ -161,7 +150,7 @@ def _abandon(case: Case, resume: Resume | None, *, because: str, reason: str, by
 @transaction.atomic
 def abandon(case: Case, *, reason: str, by: User, now: datetime) -> None:
     """Give a case up that is neither delivered nor withdrawn. Raises WrongState while a delivery is under way."""
-    case, by = locking.locked_case(case), operator(by, reason)
+    case, by = locking.locked_case(case), locking.locked_operator(by, reason)
     resume = current(case)
     if resume is not None and resume.state in (DeliveryState.ARMED, DeliveryState.ACCEPTED):
         raise WrongState(_("The answers are on their way: wait for the end."))
@@ -171,7 +160,7 @@ def abandon(case: Case, *, reason: str, by: User, now: datetime) -> None:
 @transaction.atomic
 def close_expired(case: Case, *, action: str, reason: str, by: User, now: datetime) -> None:
     """`send_cancelled` or `abandon` for a case whose time has run out. Raises NotAllowed, Invalid, WrongState."""
-    case, by = locking.locked_case(case), operator(by, reason)
+    case, by = locking.locked_case(case), locking.locked_operator(by, reason)
     if not case.is_expired(now):
         raise WrongState(_("%(code)s has not expired.") % {"code": case.code})
     resume = current(case)
@@ -215,7 +204,7 @@ def _replace(resume: Resume, *, by: User, now: datetime) -> None:
 @transaction.atomic
 def rebind(case: Case, *, reason: str, by: User, now: datetime) -> None:
     """The agent's address changed after sealing, and an operator says that it is still the same agent."""
-    case, by = locking.locked_case(case), operator(by, reason)
+    case, by = locking.locked_case(case), locking.locked_operator(by, reason)
     resume = current(case)
     if resume is None or resume.url_version == resume.agent.url_version:
         raise WrongState(_("The agent's address is the one that the answers were sealed for."))

@@ -16,19 +16,7 @@ from agentbridge.models.agents import key_of
 from agentbridge.runs import concluding, opening
 from agentbridge.wire import protocol
 from agentbridge.wire.reading import Reader
-from agentbridge.wire.record import (
-    Cut,
-    Echo,
-    Fact,
-    Failed,
-    Finished,
-    LateError,
-    Paused,
-    Rejected,
-    ResultView,
-    RunView,
-    Truncated,
-)
+from agentbridge.wire.record import ENDS, Echo, Fact, LateError, ResultView, RunView
 from agentbridge.wire.toolcalls import same_arguments
 from approvals import exhibits, intake, jsontext, reviewing
 from approvals.models import Case, Task
@@ -36,7 +24,6 @@ from approvals.models.cases import EndedBecause
 
 # T-80: before it paused, the agent itself says that the call waits; that is a result by name only.
 INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
-ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)
 
 
 @transaction.atomic

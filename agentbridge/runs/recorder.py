@@ -19,27 +19,21 @@ from agentbridge.runs import concluding, noticing
 from agentbridge.wire import protocol
 from agentbridge.wire.reading import Reader
 from agentbridge.wire.record import (
+    ENDS,
     CallState,
     CallView,
-    Cut,
     Echo,
     Fact,
-    Failed,
-    Finished,
     LateError,
     Limits,
-    Paused,
-    Rejected,
     Result,
     RunInput,
     RunView,
     Started,
-    Truncated,
-)  # fmt: skip
+)
 from approvals import clock
 
 EXCERPT = 500
-ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)
 
 
 class Recording:
@@ -132,16 +126,16 @@ class Recording:
 def reader_for(run: Run) -> Reader:
     """A reader that knows what the thread knew when this run was asked for."""
     thread = run.thread
+    others = frozenset(thread.runs.exclude(pk=run.pk).values_list("run_id", flat=True))
     earlier = ToolCall.objects.filter(run__thread=thread, run__pk__lt=run.pk).order_by("run", "position")
-    others = thread.runs.exclude(pk=run.pk)
     return Reader(
         thread_id=thread.thread_id,
         run_id=run.run_id,
         run_input=input_of(run),
         tolerances=tuple(thread.agent.tolerances),
         limits=Limits(frame=settings.FRAME_LIMIT, stream=settings.STREAM_LIMIT),
-        earlier_calls={call.tool_call_id: view_of(call) for call in earlier},
-        known_runs=frozenset(others.values_list("run_id", flat=True)),
+        earlier_calls={call.tool_call_id: view_of(call) for call in earlier} if others else {},
+        known_runs=others,
     )
 
 

@@ -75,8 +75,6 @@ def case_settle(request: PersonRequest, code: str) -> HttpResponse:
 def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> None:
     """The verb behind a button: what it means depends on where the case stands."""
     resume = ledger.current(case)
-    if not reason:
-        raise Invalid([Problem("/reason", _("Say why in a few words."))])
     if resume is not None and resume.state in WAITING and action in ("resend", "mark_done", "answer_again", "abandon"):
         settling.resolve_doubt(case, action=action, reason=reason, by=by, now=now)
     elif action == "send_cancelled" or (action == "abandon" and case.is_expired(now)):

@@ -241,3 +241,4 @@ class Echo:
 
 
 Fact = Started | CallChanged | Result | Paused | Finished | Failed | LateError | Rejected | Truncated | Cut | Echo
+ENDS = (Paused, Finished, Failed, Rejected, Truncated, Cut)  # after one of these a run is over

@@ -11,11 +11,10 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals import audit, clock, locking, permissions
+from approvals import audit, clock, locking
 from approvals.models import Case, Task, User
 from approvals.models.cases import EndedBecause, State
-from approvals.refusals import Expired, Invalid, NotAllowed, NotDue, WrongState
-from approvals.schemas import Problem
+from approvals.refusals import Expired, NotDue, WrongState
 
 
 @transaction.atomic
@@ -33,7 +32,7 @@ def take_expired(case: Case, *, by: User, reason: str, now: datetime) -> None:
     Raises NotAllowed, Invalid, WrongState for a case that has not expired.
     """
     case = locking.locked_case(case)
-    by = _operator(by, reason)
+    by = locking.locked_operator(by, reason)
     settled = {"state": State.SETTLED, "settled_at": case.settled_at or now, "deliver_after": case.deliver_after or now}
     if not Case.objects.expired(clock.at_least(now)).filter(pk=case.pk).update(taken_at=now, **settled):
         raise WrongState(_("%(code)s has not expired.") % {"code": case.code})
@@ -76,7 +75,7 @@ def withdraw(case: Case, *, because: str, by: User | None = None, reason: str = 
     Raises NotAllowed, Invalid, WrongState (delivered or withdrawn already).
     """
     case = locking.locked_case(case)
-    by = by and _operator(by, reason)
+    by = by and locking.locked_operator(by, reason)
     endable = Case.objects.filter(pk=case.pk, state__in=[State.OPEN, State.SETTLED, State.QUARANTINED])
     if not endable.update(state=State.WITHDRAWN, ended_because=because, ended_at=now):
         raise WrongState(_("%(code)s has ended: it is %(state)s.") % _named(case))
@@ -107,7 +106,7 @@ def block(case: Case, *, sentence: str, now: datetime) -> None:
 def unblock(case: Case, *, by: User, reason: str, now: datetime) -> None:
     """An operator says that what was in the way is gone. Raises NotAllowed, Invalid, WrongState."""
     case = locking.locked_case(case)
-    by = _operator(by, reason)
+    by = locking.locked_operator(by, reason)
     if not Case.objects.filter(pk=case.pk).exclude(blocked="").update(blocked=""):
         raise WrongState(_("Nothing is in the way of %(code)s.") % {"code": case.code})
     data = {"was": case.blocked, "reason": reason}
@@ -120,22 +119,12 @@ def unblock(case: Case, *, by: User, reason: str, now: datetime) -> None:
 def accept(case: Case, *, by: User, reason: str, now: datetime) -> None:
     """An operator lets people answer a quarantined case. Raises NotAllowed, Invalid, WrongState."""
     case = locking.locked_case(case)
-    by = _operator(by, reason)
+    by = locking.locked_operator(by, reason)
     if not Case.objects.filter(pk=case.pk, state=State.QUARANTINED).update(state=State.OPEN):
         raise WrongState(_("%(code)s is not in quarantine.") % {"code": case.code})
     Task.objects.filter(case=case, state=State.QUARANTINED).update(state=State.OPEN)
     said = f"{case.code} can be answered although it came after an error." + _said(by, reason)
     audit.record("case.accepted", said, actor=by, case=case, data={"reason": reason}, now=now)
-
-
-def _operator(by: User, reason: str) -> User:
-    by = locking.locked_person(by)
-    sentence = permissions.may_operate(by)
-    if sentence:
-        raise NotAllowed(sentence)
-    if not reason.strip():
-        raise Invalid([Problem("/reason", _("Say why: this needs a reason."))])
-    return by
 
 
 def _named(case: Case) -> dict[str, str]:

@@ -43,6 +43,8 @@ def test_a_settled_case_is_held_while_it_can_be_recalled(alice, case, settings):
     assert program.get(f"cases/{case.code}").json()["delivery"] == {
         "state": "held", "class": None, "entries": [], "attempts": [],
     }  # fmt: skip
+    for odd in (r'{"task": "\u0000"}', r'{"task": "\ud800"}'):
+        assert program.post(f"cases/{case.code}/recall", odd).json()["errors"][0]["pointer"] == "/task"
     assert program.post(f"cases/{case.code}/recall").json()["state"] == "open"
 
 

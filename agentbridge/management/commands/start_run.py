@@ -15,6 +15,7 @@ from agentbridge import links
 from agentbridge.models import Agent, Run
 from agentbridge.runs import starting
 from agentbridge.wire.protocol import ProtocolError
+from approvals.jsontext import printable
 from approvals.refusals import Refused
 
 POLL_SECONDS = 0.2
@@ -59,7 +60,7 @@ class Command(BaseCommand):
             if untaken and not warned and time.monotonic() - began > BRIDGE_SECONDS:
                 self.stderr.write("Nobody has taken the run yet: is `manage.py bridge` running?")
                 warned = True
-        self.stderr.write(f"The run ended: {run.status}." + (f" {run.error}" if run.error else ""))
+        self.stderr.write(f"The run ended: {run.status}." + (f" {printable(run.error)}" if run.error else ""))
 
 
 def read(path: str) -> str:
