@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import defaultdict
 from datetime import timedelta
 
 import pytest
@@ -12,9 +14,9 @@ from agentbridge.delivery import receipts, sealing, settling
 from agentbridge.models import Interrupt, Resume
 from agentbridge.record import verifying
 from agentbridge.wire import jws, signature
-from approvals.models import AuditEntry, PublicKey
+from approvals.models import AuditEntry, Case, PublicKey
 from approvals.trail import lifecycle, signing, verification
-from tests.bridge_work import paused_case, register, work
+from tests.bridge_work import ask, paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import Answer, finishing, interrupt, pausing
 
@@ -92,6 +94,30 @@ def test_every_attempt_carries_the_same_bytes(script, alice):
             break
     assert len(scripted.resumes) == 3
     assert len({json.dumps(entries) for entries in scripted.resumes}) == 1
+
+
+DELIVERIES = int(os.environ.get("RECEIPTS", "50"))
+
+
+def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice):
+    """R-41; `RECEIPTS=500` for the long run."""
+    turns = [pausing()] * DELIVERIES, [Answer(status=429)] * DELIVERIES, [finishing()]
+    scripted = script(*(answer for turn in turns for answer in turn))
+    agent = register(scripted, receipts="Ed25519")
+    for n in range(DELIVERIES):
+        ask(agent, alice, thread_id=f"thread-{n}")
+    work()
+    for case in Case.objects.order_by("pk"):
+        decide(only_task(case), alice)
+    for _ in range(200):
+        work()
+        if Case.objects.filter(state="delivered").count() == DELIVERIES:
+            break
+    attempts = defaultdict(list)
+    for post in scripted.posts[DELIVERIES:]:
+        attempts[post.json["threadId"]].append(post.resume[0]["metadata"]["countersign"]["jws"])
+    assert len(attempts) == DELIVERIES and {len(jws) for jws in attempts.values()} == {2}
+    assert all(first == second for first, second in attempts.values())
 
 
 def test_a_cancelled_answer_is_signed_by_the_operator_who_closed_the_case(client, script, alice, olga, settings):
