@@ -145,11 +145,11 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     messages.success(
         request, _("%(code)s: %(verdict)s.") % {"code": task.code, "verdict": states.look(decision.verdict).word}
     )
+    if not request.htmx:  # a whole file is not read for the address of one task
+        following = casefile.next_task(request.user, task.case, now=current())
+        return back_to(request, task.case, following.code if following else task.code)
     file = casefile.with_sheets(found(request, task.case.code))
-    following = file.next_open
-    if request.htmx:
-        return drawn(request, file, focus=following.task.code if following else task.case.code)
-    return back_to(request, task.case, following.task.code if following else task.code)
+    return drawn(request, file, focus=file.next_open.task.code if file.next_open else task.case.code)
 
 
 def told(request: PersonRequest, about: Case, refused: Refused) -> HttpResponse:
