@@ -11,6 +11,7 @@ from agentbridge.delivery import ledger, standing
 from agentbridge.models import DeliveryState as S
 from agentbridge.models import Run
 from agentbridge.models.agents import ReplayClass
+from approvals.desk import states
 
 Words = str | Promise
 
@@ -35,16 +36,26 @@ DELIVERY: dict[str, Sign] = {
     S.INTERRUPTED_AGAIN: Sign("link", "tag-act", _("paused again"), _("The agent took the answers and asks again.")),
     S.AGENT_ERROR: Sign("warn", "tag-no", _("agent error"), _("The agent answered with an error.")),
     S.REJECTED: Sign("cross", "tag-no", _("refused"), _("The agent refused the request.")),
-    S.EXPIRED_UNSENT: Sign("off", "tag-no", _("expired, not sent"), _("The deadline passed before anything left us.")),
+    S.EXPIRED_UNSENT: Sign(
+        "clock", "tag-warn", _("expired, not sent"), _("The deadline passed before anything left us.")
+    ),
     S.IN_DOUBT: Sign("doubt", "tag-warn", _("in doubt"), _("Bytes may have reached the agent and may have run.")),
     S.OUTCOME_UNKNOWN: Sign("doubt", "tag-warn", _("outcome unknown"), _("The run began; how it ended is not known.")),
     S.DEAD: Sign("stop", "tag-no", _("given up"), _("Every attempt failed before anything left us.")),
     S.MARKED_DONE: Sign("pen", "tag-yes", _("marked done"), _("A person found that it was done.")),
     S.ABANDONED: Sign("slash", "", _("abandoned"), _("A person gave it up.")),
 }
-EXPIRED = Sign("off", "tag-no", _("expired"), _("Its time ran out. Nothing was sent, and nothing will be by itself."))
-BLOCKED = Sign("stop", "tag-warn", _("blocked"))
-QUARANTINED = Sign("shield", "tag-warn", _("quarantined"), _("It came from a stream that broke the protocol."))
+
+
+def of_case(state: str, meaning: Words = "") -> Sign:
+    """Where a case stands looks the same on its own page and among the deliveries."""
+    look = states.look(state)
+    return Sign(look.icon, look.tone, look.word, meaning)
+
+
+EXPIRED = of_case("expired", _("Its time ran out. Nothing was sent, and nothing will be by itself."))
+BLOCKED = of_case("blocked")
+QUARANTINED = of_case("quarantined", _("It came from a stream that broke the protocol."))
 
 RUN: dict[str, Sign] = {
     Run.Status.QUEUED: Sign("clock", "", _("queued")),

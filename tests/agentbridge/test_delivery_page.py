@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -120,3 +121,14 @@ def test_the_head_of_a_case_says_that_it_is_in_doubt(client: Client, alice: User
     rows.seal(case, run)
     assert f'hx-get="/cases/{case.code}/standing/"' in page(client, alice, f"/cases/{case.code}/")
     assert "in doubt" in page(client, alice, f"/cases/{case.code}/standing/")
+
+
+def test_what_stands_in_the_way_looks_the_same_here_and_on_the_case(client: Client, olga: User, paused: Any) -> None:
+    (late, _), (stopped, _) = paused(1), paused(2)
+    Case.objects.filter(pk=late.pk).update(deadline=in_seconds(-1))
+    Case.objects.filter(pk=stopped.pk).update(state="quarantined")
+    both = page(client, olga)
+    for case, word in ((late, "expired"), (stopped, "quarantined")):
+        tag = re.compile(rf'<span class="tag ([\w-]+)[^>]*>\s*<svg[^>]*><use href="[^"#]*#(\w+)"/></svg>\s*{word}<')
+        look = tag.search(page(client, olga, f"/cases/{case.code}/"))
+        assert look is not None and look.groups() in tag.findall(both)
