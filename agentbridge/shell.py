@@ -10,6 +10,7 @@ from django.utils.functional import SimpleLazyObject
 
 from agentbridge.delivery import ledger
 from agentbridge.models import Agent
+from agentbridge.models.agents import ReplayClass
 from approvals import permissions
 from approvals.models import User
 
@@ -23,8 +24,12 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         return {}
     return {
         "waiting_deliveries": SimpleLazyObject(lambda: waiting(user)),
-        "replay_classes": SimpleLazyObject(lambda: dict(Agent.objects.values_list("slug", "replay_class"))),
+        "replay_classes": SimpleLazyObject(replay_classes),
     }
+
+
+def replay_classes() -> dict[str, ReplayClass]:
+    return {slug: ReplayClass(value) for slug, value in Agent.objects.values_list("slug", "replay_class")}
 
 
 def waiting(user: User) -> int:

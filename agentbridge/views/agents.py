@@ -16,6 +16,7 @@ from agentbridge import checking, links, visibility, wording
 from agentbridge.checking import Check
 from agentbridge.delivery import ledger, standing
 from agentbridge.models import Agent, Run
+from agentbridge.models.agents import ReplayClass
 from agentbridge.runs import protocolreport, starting
 from agentbridge.tending import Tokens
 from agentbridge.views import rows
@@ -107,6 +108,7 @@ def facts(agent: Agent) -> dict[str, Any]:
         "replays": wording.REPLAY.items(),
         "tolerances": [(name, wording.TOLERANCES.get(name, "")) for name in agent.tolerances],
         "probe_lines": probe_lines(agent),
+        "probe_class": ReplayClass(agent.probe["class"]).label if agent.probe else "",
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from approvals import jsontext
+from approvals import jsontext, sentences
 from approvals.desk.casefile import CaseFile, Panel
 from approvals.foreign import masking
 from approvals.kit import ANSWERED, APPROVED, CANCELLED, REJECTED, AnswerForm
@@ -218,7 +218,8 @@ def notices(file: CaseFile) -> list[Notice]:
         found.append(Notice(slug="quarantined", icon="stop", tone="flags-stop", said=said, means=means))
     if file.case.blocked and file.state in (State.OPEN, State.SETTLED, EXPIRED):
         means = _("Nothing is sent for any of its tasks until an operator settles this.")
-        found.append(Notice(slug="blocked", icon="stop", tone="flags-stop", said=_(file.case.blocked), means=means))
+        said = sentences.told(file.case.blocked)
+        found.append(Notice(slug="blocked", icon="stop", tone="flags-stop", said=said, means=means))
     return found
 
 

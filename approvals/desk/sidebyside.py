@@ -12,7 +12,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from approvals import exhibits, jsontext, permissions
+from approvals import exhibits, jsontext, permissions, sentences
 from approvals.desk import unusual
 from approvals.exhibits import Content
 from approvals.foreign import hiding, masking
@@ -167,7 +167,7 @@ def _why_not(user: User, task: Task, content: Content, now: datetime) -> str | N
     if task.state_at(now) != State.OPEN:
         return _("Not open any more.")
     if task.case.blocked:
-        return task.case.blocked
+        return sentences.told(task.case.blocked)
     if content.proposal is None:
         return _("Not a call with readable arguments: answered on its own page.")
     return batch.why_not(task) or permissions.can_decide(user, task, Verdict.REJECTED)

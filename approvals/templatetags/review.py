@@ -15,7 +15,7 @@ from django.utils.timezone import localtime, now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals import headlines, jsontext
+from approvals import headlines, jsontext, sentences
 from approvals.desk import remaining, states
 from approvals.foreign import folding, masking
 from approvals.foreign import glyphs as marking
@@ -202,7 +202,19 @@ def state_word(name: str) -> str:
 @register.filter
 def flag_word(flag: Mapping[str, str]) -> str:
     """A flag in a few words for a row; the case page says the whole sentence."""
-    return flag["slug"].replace("-", " ")
+    return _(flag["slug"].replace("-", " "))
+
+
+@register.filter
+def type_words(text: str) -> str:
+    """The type of a change, "number → string" where it has two, in the reader's language."""
+    return " → ".join(_(one) for one in text.split(" → "))
+
+
+@register.filter
+def ours(text: Any) -> str:
+    """A sentence that a row keeps in English, in the reader's language; what others said in it stays."""
+    return sentences.told("" if text is None else str(text))
 
 
 @register.filter

@@ -17,7 +17,7 @@ from approvals import exhibits, jsontext, permissions
 from approvals.desk import states
 from approvals.exhibits import Content
 from approvals.foreign import diff
-from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Task, User
+from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Queue, Task, User
 from approvals.models.cases import State
 from approvals.trail import chain, informing, trailsearch
 
@@ -259,7 +259,7 @@ def rules(opened: list[AuditEntry]) -> Rules | None:
     names = {u.pseudonym: u.display_name for u in User.objects.filter(pseudonym__in=told["eligible"])}
     return Rules(
         queue=told["queue"],
-        risk=told["risk"],
+        risk=dict(Queue.Risk.choices).get(told["risk"], told["risk"]),
         reason_required=told["reasonRequired"],
         whole_text_first=told.get("wholeTextFirst", False),  # not on record before there was such a rule
         kit_digest=told["kitDigest"],

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals import audit, clock, exhibits, jsontext, locking, permissions
+from approvals import audit, clock, exhibits, jsontext, locking, permissions, sentences
 from approvals.exhibits import Content
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Task, User
@@ -141,7 +141,7 @@ def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> No
     if case.is_expired(clock.at_least(now)):
         raise Expired(_("Time ran out: an answer would come too late."))
     if case.blocked:
-        raise Blocked(case.blocked)
+        raise Blocked(sentences.told(case.blocked))
     if task.state != State.OPEN or case.state != State.OPEN:
         raise WrongState(_("This task is not open: it is %s.") % task.get_state_display())
     if task.shown_digest != shown_digest:
