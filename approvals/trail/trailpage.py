@@ -52,6 +52,7 @@ NOUNS = {
     "view": "filter", "note": "quote", "finding": "flag", "sample": "sum", "erasure": "trash", "hold": "shield",
     "question": "search", "rule": "clock", "desk": "gear",
 }  # fmt: skip
+REFUSED = ("stop", "tag-warn")  # of whatever noun: nothing came of it
 VERDICTS = {
     "approved": ("check", ""), "rejected": ("cross", ""), "answered": ("form", ""), "cancelled": ("slash", ""),
 }  # fmt: skip
@@ -78,7 +79,9 @@ def rows(entries: Iterable[AuditEntry]) -> list[Row]:
 def _look(entry: AuditEntry) -> tuple[str, str]:
     if entry.verb == "task.decided":
         return _verdict_look(entry)
-    return LOOKS.get(entry.verb) or (NOUNS.get(entry.verb.partition(".")[0], "dot"), "")
+    noun, _dot, deed = entry.verb.partition(".")
+    said_no = REFUSED if deed in ("refused", "failed") else None
+    return LOOKS.get(entry.verb) or said_no or (NOUNS.get(noun, "dot"), "")
 
 
 def _verdict_look(entry: AuditEntry) -> tuple[str, str]:
