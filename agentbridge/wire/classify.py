@@ -123,7 +123,8 @@ def verdict(
 
 def _doubt(letter: Letter, http_status: int | None, error: str | None, replay: str) -> Verdict:
     """Bytes may have left and nothing came back that says what became of them."""
-    why = f"HTTP {http_status}" if http_status is not None and http_status >= 300 else (error or "no run began").rstrip(".")
+    by_status = http_status is not None and http_status >= 300
+    why = f"HTTP {http_status}" if by_status else (error or "no run began").rstrip(".")
     if replay in REPLAYABLE:
         return Verdict(
             "ready", letter, f"Whether the agent took the answers is unknown ({why}); it is safe to ask again."
