@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from django.db import connection
 from django.utils import translation
 from pytest_socket import socket_allow_hosts
 
-from tests import emptying
+from tests import emptying, trails
 
 CHROMIUM = "/usr/bin/chromium"
 NODE_CLIENT = Path(__file__).parent / "node"
@@ -35,6 +36,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker, is_there in SERVICES.items():
         if item.get_closest_marker(marker) and not is_there():
             refuse_or_skip(marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A story has told the truth only if its trail is good at its end; its database is still there."""
+    yield
+    if trails.is_story(item):
+        trails.good()
 
 
 def refuse_or_skip(service: str) -> None:
