@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import sys
 from argparse import ArgumentParser
@@ -70,6 +71,8 @@ class Command(BaseCommand):
             ready_callable=lambda: self.stdout.write(f"Countersign answers at {settings.PUBLIC_URL} (port {port})"),
         )
         sys.setswitchinterval(SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # what is here stays: looking for garbage in it would stop every stream for 70 ms
         with lifecycle.at_work("web server"):
             server.run()  # until SIGTERM or Ctrl-C
         if not server.listening_addresses:
