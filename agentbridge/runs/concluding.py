@@ -205,7 +205,7 @@ def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, case
         verb,
         sentence.format(
             count=count, error=view.error or "", rejected=view.rejected or "", http=head.status,
-            cut=f": {view.cut or head.trouble}" if view.cut or head.trouble else "",
+            cut=f": {(view.cut or head.trouble).rstrip('.')}" if view.cut or head.trouble else "",
         ),
         run=run, case=case, now=now,
         data={

@@ -45,6 +45,7 @@ LOOKS = {
     "run.unknown": ("doubt", "tag-warn"),
     "delivery.in_doubt": ("doubt", "tag-warn"),
     "resume.sealed": ("seal", ""),
+    "task.concluded": ("tool", ""),
 }
 NOUNS = {
     "case": "doc", "task": "check", "run": "play", "resume": "seal", "delivery": "send", "agent": "agent",
