@@ -123,8 +123,8 @@ def test_programs_beside_agents_need_only_pure_modules():
     pure = {
         "agentbridge/connector/": ("agentbridge.connector", "agentbridge.wire.sse"),
         "agentbridge/guard/": (
-            "agentbridge.guard", "agentbridge.wire", "approvals.jsontext", "approvals.validation.check",
-            "approvals.validation.worker",
+            "agentbridge.guard", "agentbridge.net.serving", "agentbridge.wire", "approvals.jsontext",
+            "approvals.validation.check", "approvals.validation.worker",
         ),
     }  # fmt: skip
     foreign = ("agentbridge", "approvals", "config", "django", "channels")

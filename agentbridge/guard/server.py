@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings
-from daphne.server import Server
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
+
+from agentbridge.net.serving import SteadyServer
 
 
 @implementer(IPushProducer)
@@ -29,14 +30,13 @@ class Tap:
         self.open.set()
 
 
-class PatientServer(Server):
+class PatientServer(SteadyServer):
     """Each part waits until the one before it has left."""
 
     def __init__(self, application: Any, *, host: str, port: int, **more: Any) -> None:
         super().__init__(
-            application=application, endpoints=build_endpoint_description_strings(host=host, port=port),
-            server_name="", **more,
-        )  # fmt: skip
+            application, endpoints=build_endpoint_description_strings(host=host, port=port), **more
+        )
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
         tap = self.connections.get(protocol, {}).get("tap")

@@ -58,16 +58,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, port: int, host: str, **options: Any) -> None:
         # Imported here: it installs Twisted's reactor, which no other command wants.
         from daphne.endpoints import build_endpoint_description_strings
-        from daphne.server import Server
+
+        from agentbridge.net.serving import SteadyServer
 
         if not settings.DEBUG:
             collect_static_files()
         if missing := anchors.missing():
             self.stderr.write(missing)
-        server = Server(
-            application=import_string(settings.ASGI_APPLICATION),
+        server = SteadyServer(
+            import_string(settings.ASGI_APPLICATION),
             endpoints=build_endpoint_description_strings(host=host, port=port),
-            server_name="",
             ready_callable=lambda: self.stdout.write(f"Countersign answers at {settings.PUBLIC_URL} (port {port})"),
         )
         sys.setswitchinterval(SWITCH_SECONDS)
