@@ -26,6 +26,7 @@ Bar = tuple[str, dict[str, float], Callable[["Crew"], object]]
 
 def bars() -> dict[str, Bar]:
     """Name → what it is, its waits, and the play at full size."""
+    from tests.agentbridge.guard import killing
     from tests.bars import behaviours, crashing, lives, plays, races, records, rereading, together, ways, web
 
     many = int(os.environ.get("BAR_LIVES", "2000"))
@@ -61,8 +62,10 @@ def bars() -> dict[str, Bar]:
         "r31": ("tampering", {}, lambda crew: records.tampered(crew, times=500)),
         "r35": ("erasing", {}, lambda crew: records.erased(crew, times=100)),
         "r41": ("signed once", {}, lambda crew: records.signed_alike(crew, times=500)),
-        "w01": ("relay killed", {"LEASE_SECONDS": 2}, lambda crew: ways.relay_killed(crew, rounds=100)),
-        "w02": ("connector killed", {"LEASE_SECONDS": 2}, lambda crew: ways.connector_killed(crew, rounds=100)),
+        "w01": ("relay killed", {"LEASE_SECONDS": 2}, lambda crew: ways.relay_killed(crew, rounds=200)),
+        "w02": ("connector killed", {"LEASE_SECONDS": 2}, lambda crew: ways.connector_killed(crew, rounds=200)),
+        "w03": ("guard killed", {},
+                lambda crew: killing.killed_at_random(crew.log.parent, seed=crew.seed, rounds=200)),
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The other ways in, killed at the size of every push; `make soak` kills them a hundred times each."""
+"""The other ways in, killed at the size of every push; `make soak` kills them two hundred times each."""
 
 from __future__ import annotations
 
