@@ -147,7 +147,7 @@ def short_time(at: datetime | None, today: datetime | None = None) -> str:
         return ""
     local, here = localtime(at), localtime(today or now())
     clock = f"{date_format(local, 'H:i')} {local.tzname()}"
-    day = _("j M")  # not inside the f-string: makemessages does not look there
+    day = _("j M") if local.year == here.year else _("j M Y")  # makemessages does not look into f-strings
     return clock if local.date() == here.date() else f"{date_format(local, day)}, {clock}"
 
 
