@@ -10,6 +10,7 @@ import threading
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from io import BufferedWriter
 
 from agentbridge.connector import exactly, wire
 from agentbridge.connector.journal import Job, Journal
@@ -21,6 +22,7 @@ SIDE_BY_SIDE = 32  # runs at once; nothing is fetched that would have to wait wh
 HANDED_OUT = 8  # as many answers as the desk hands out at once
 WAIT_SECONDS = 25  # for the next answer
 SILENCE_SECONDS = 300.0  # of the agent
+STREAM_LIMIT = 64 * 2**20  # bytes of one answer: a desk takes no longer one, and a disk has an end
 DESK_SECONDS = 60.0
 LONGEST_PAUSE = 30.0
 
@@ -100,7 +102,11 @@ class Carrier:
         with wire.exchange("GET", url, headers=self._allowed(), seconds=wait + DESK_SECONDS) as answer:
             body = answer.read()
             check(answer, body)
-        return [self.journal.add(text) for text in exactly.objects(body, "resumes")]
+        try:
+            found = exactly.objects(body, "resumes")
+        except ValueError as reason:  # something between us and the desk answered in its place
+            raise http.client.HTTPException(str(reason)) from None
+        return [self.journal.add(text) for text in found]
 
     def call(self, job: Job) -> None:
         """One request to the agent, never repeated. How it ends is told by what came, not by us."""
@@ -110,10 +116,8 @@ class Carrier:
             with wire.exchange(
                 "POST", self.agent, body=job.input, headers=headers, seconds=SILENCE_SECONDS
             ) as answer, job.answer() as stream:
-                for part in wire.parts(answer) if answer.status == 200 else ():
-                    stream.write(part)
-                    stream.flush()
-                os.fsync(stream.fileno())
+                if answer.status == 200:
+                    keep(answer, stream)
         except wire.Errors as trouble:
             log.warning("The agent's answer broke off: %s", trouble)
         job.mark("whole")
@@ -137,6 +141,19 @@ class Carrier:
 
     def _allowed(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
+
+
+def keep(answer: http.client.HTTPResponse, stream: BufferedWriter) -> None:
+    """Part by part, as far as a desk would take it. Raises one of `wire.Errors`."""
+    try:
+        for part in wire.parts(answer):
+            stream.write(part[: STREAM_LIMIT - stream.tell()])
+            stream.flush()
+            if stream.tell() >= STREAM_LIMIT:
+                log.warning("The agent's answer is longer than %s bytes; its rest is not read.", STREAM_LIMIT)
+                break
+    finally:
+        os.fsync(stream.fileno())  # also what came before a break
 
 
 def packed(job: Job) -> tuple[str, bytes]:

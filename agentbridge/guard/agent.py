@@ -41,7 +41,8 @@ class Answer:
 
     @property
     def is_stream(self) -> bool:
-        return self.status == 200 and self.header(b"content-type").partition(b";")[0].strip() == b"text/event-stream"
+        kind = self.header(b"content-type").partition(b";")[0].strip().lower()
+        return self.status == 200 and kind == b"text/event-stream"
 
 
 class Agent:

@@ -37,6 +37,13 @@ def test_what_is_not_refused_passes_byte_for_byte(before: Before) -> None:
     assert heard.headers["countersign-guard"] == "passed"
 
 
+def test_a_stream_is_one_however_its_type_is_spelled(before: Before) -> None:
+    pause = Answer([started(), call(), finished(interrupt())], headers={"Content-Type": "Text/Event-Stream"})
+    door = before(pause, finishing())
+    door.post("r-1")
+    assert events(door.post("r-2", [answer()]))[-1]["type"] == "RUN_FINISHED"
+
+
 def test_an_http_error_of_the_agent_passes_and_takes_nothing(before: Before) -> None:
     refused = Answer([b'{"no":1}'], status=403, headers={"Content-Type": "application/json"})
     door = before(pausing(), refused, finishing())
