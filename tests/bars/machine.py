@@ -26,7 +26,7 @@ from agentbridge.runs import queueing, starting
 from agentbridge.runs.recorder import Recording
 from agentbridge.work import sweeping
 from approvals import jsontext, people, reviewing
-from approvals.models import Case, Decision, User
+from approvals.models import Case, Decision, Queue, User
 from approvals.models.people import Role
 from approvals.refusals import Refused
 from tests import bridge_rows
@@ -135,11 +135,12 @@ class Desk(RuleBasedStateMachine):
     def a_right_is_gone_for_a_while(self) -> None:
         if not Case.objects.filter(state="open").exists():
             return
-        people.set_user("alice", role=Role.AUDITOR, now=self.now)
+        queue = Queue.objects.get()
+        queue.members.remove(self.alice)
         before = Decision.objects.count()
         self.somebody_decides_something()
         assert Decision.objects.count() == before, "I10"
-        people.set_user("alice", role=Role.REVIEWER, queues=["payments"], now=self.now)
+        queue.members.add(self.alice)
 
     @rule(what=st.sampled_from(sorted(ANSWERS)))
     def all_goes_its_way(self, what: str) -> None:
