@@ -6,7 +6,7 @@ import json
 import re
 
 HEAD = re.compile(rb'\s*\{\s*"(\w+)"\s*:\s*\[')
-SIGNS = re.compile(rb'"(?:[^"\\]+|\\.)*"|[\[\]{}]', re.DOTALL)
+SIGNS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 def objects(body: bytes, name: str) -> list[bytes]:

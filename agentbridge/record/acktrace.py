@@ -139,6 +139,7 @@ def _action(tool: exhibits.Tool, arguments: str) -> dict[str, Any]:
 def _parameters(arguments: str) -> dict[str, Any]:
     try:
         value = json.loads(arguments or "{}")
+        json.dumps(value, allow_nan=False)  # 1e999 is a number of ours and none of Python's
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict) and len(arguments) <= LONGEST and arguments.count("{") + arguments.count("[") < 20:

@@ -100,6 +100,12 @@ def test_a_withdrawn_call_passes(script, alice, tmp_path):
     assert status(told(case), tmp_path) == "PASS"
 
 
+def test_a_number_that_is_none_to_others_is_told_by_its_digest(script, alice):
+    calls = call(args='{"amount": 1e999}')
+    asked = of(told(paused_case(register(script(pausing(interrupt(), calls=calls))), alice)), "approval_requested")
+    assert list(asked["action"]["parameters"]) == ["sha256"]
+
+
 def test_a_call_that_waits_is_not_called_complete(script, alice, tmp_path):
     assert status(told(paused_case(register(script(pausing())), alice)), tmp_path) == "INCOMPLETE"
 
