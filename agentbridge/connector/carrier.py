@@ -10,6 +10,7 @@ import threading
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from io import BufferedWriter
 
 from agentbridge.connector import exactly, wire
 from agentbridge.connector.journal import Job, Journal
@@ -21,6 +22,7 @@ SIDE_BY_SIDE = 32  # runs at once; nothing is fetched that would have to wait wh
 HANDED_OUT = 8  # as many answers as the desk hands out at once
 WAIT_SECONDS = 25  # for the next answer
 SILENCE_SECONDS = 300.0  # of the agent
+STREAM_LIMIT = 64 * 2**20  # bytes of one answer: a desk takes no longer one, and a disk has an end
 DESK_SECONDS = 60.0
 LONGEST_PAUSE = 30.0
 
@@ -114,10 +116,8 @@ class Carrier:
             with wire.exchange(
                 "POST", self.agent, body=job.input, headers=headers, seconds=SILENCE_SECONDS
             ) as answer, job.answer() as stream:
-                for part in wire.parts(answer) if answer.status == 200 else ():
-                    stream.write(part)
-                    stream.flush()
-                os.fsync(stream.fileno())
+                if answer.status == 200:
+                    keep(answer, stream)
         except wire.Errors as trouble:
             log.warning("The agent's answer broke off: %s", trouble)
         job.mark("whole")
@@ -141,6 +141,19 @@ class Carrier:
 
     def _allowed(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
+
+
+def keep(answer: http.client.HTTPResponse, stream: BufferedWriter) -> None:
+    """Part by part, as far as a desk would take it. Raises one of `wire.Errors`."""
+    try:
+        for part in wire.parts(answer):
+            stream.write(part[: STREAM_LIMIT - stream.tell()])
+            stream.flush()
+            if stream.tell() >= STREAM_LIMIT:
+                log.warning("The agent's answer is longer than %s bytes; its rest is not read.", STREAM_LIMIT)
+                break
+    finally:
+        os.fsync(stream.fileno())  # also what came before a break
 
 
 def packed(job: Job) -> tuple[str, bytes]:

@@ -22,7 +22,7 @@ from tests.agentbridge.ways.desk import Outside, asked, outside
 from tests.agentbridge.ways.test_push_and_pull import DOCUMENT
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
-from tests.scripted_agent import Answer, ScriptedAgent, finished, finishing, pausing, result, started
+from tests.scripted_agent import HANG, Answer, ScriptedAgent, finished, finishing, pausing, result, started
 
 ROOT = Path(__file__).parents[3]
 
@@ -171,6 +171,17 @@ def jobs(folder: Path) -> list[Any]:
     from agentbridge.connector.journal import Job
 
     return [Job(path) for path in folder.iterdir() if path.is_dir()]
+
+
+def test_an_answer_without_end_is_read_as_far_as_a_desk_takes_it(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(carrier, "STREAM_LIMIT", 100)
+    agent = script(Answer([started(), b": more\n\n" * 50, HANG]))
+    with Journal(tmp_path) as journal:
+        job = journal.add(json.dumps(asked()).encode())
+        carrier.Carrier(desk="http://desk.invalid", agent=agent.url, token="", journal=journal).call(job)
+    assert len(job.stream) == 100 and job.has("whole")
 
 
 def test_texts_keep_their_bytes_however_deep_they_are() -> None:
