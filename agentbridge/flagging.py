@@ -18,7 +18,7 @@ from approvals import jsontext, schemas
 from approvals.models import Task
 
 Spoken = Sequence[tuple[str, str, str]]  # (id, name, argument text) as the history of messages has them
-LONG_BLANK = re.compile(r"[^\S\n]{40,}|(?:[^\S\n]*\n){12,}")
+LONG_BLANK = re.compile(r"(?<![^\S\n])[^\S\n]{40,}|(?<!\s)(?:[^\S\n]*\n){12,}")  # tried once each
 PLAIN_CONTROLS = "\t\n\r"
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 DATE = r"(?P<year>\d{4})-?(?P<month>\d{2})-?(?P<day>\d{2})"
 TIME = r"(?P<hour>\d{2}):?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
 ZONE = r"(?P<zone>[Zz]|(?P<sign>[+\-−])(?P<zone_hours>\d{2})(?::?(?P<zone_minutes>\d{2}))?)"
+LONGEST = 200  # characters; white space may stand in several places, and trying them all takes the square of its length
 SPELLING = re.compile(rf"\s*{DATE}(?:(?:[Tt]|\s+){TIME}\s*{ZONE}?)?\s*", re.ASCII)
 
 
@@ -25,7 +26,7 @@ class Deadline:
 
 def read_deadline(text: str) -> Deadline:
     """The instant a text means, in UTC."""
-    found = SPELLING.fullmatch(text)
+    found = SPELLING.fullmatch(text) if len(text) <= LONGEST else None
     # Eight digits are a basic date or a number of something; nobody can tell, so nobody guesses.
     if found is None or text.strip().isdigit():
         return _unreadable(text)
