@@ -13,7 +13,7 @@ from agentbridge import links, visibility
 from agentbridge.api import schema, shapes
 from agentbridge.models import Agent, Run
 from agentbridge.models.agents import key_of
-from agentbridge.runs import rawstream, starting
+from agentbridge.runs import looking, rawstream, starting
 from approvals.api import bodies, paging
 from approvals.api.answering import answer, once
 from approvals.api.auth import person
@@ -85,7 +85,7 @@ STREAM = {"responses": {200: {"description": "The bytes as received", "content":
 @router.get("runs/stream", response=schema.READ, openapi_extra=STREAM, summary="The bytes of a run, as received")
 def run_stream(request: HttpRequest, agent: str, run: str) -> HttpResponseBase:
     paging.only(request, ("agent", "run"))
-    return rawstream.download(find_run(person(request), agent, run))
+    return download(person(request), agent, run)
 
 
 @router.get(
@@ -93,7 +93,13 @@ def run_stream(request: HttpRequest, agent: str, run: str) -> HttpResponseBase:
 )
 def run_stream_by_path(request: HttpRequest, run_id: str, agent: str) -> HttpResponseBase:
     paging.only(request, ("agent",))
-    return rawstream.download(find_run(person(request), agent, run_id))
+    return download(person(request), agent, run_id)
+
+
+def download(by: User, slug: str, run_id: str) -> HttpResponseBase:
+    run = find_run(by, slug, run_id)
+    looking.read_by_program(run, by=by, now=timezone.now())
+    return rawstream.download(run)
 
 
 def find_run(user: User, slug: str, run_id: str) -> Run:

@@ -9,16 +9,18 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.timezone import now as current
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from agentbridge import visibility
 from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
-from agentbridge.runs import rawstream
+from agentbridge.runs import looking, rawstream
 from agentbridge.views import rows
 from approvals import jsontext, waiting
 from approvals.requests import PersonRequest
+from approvals.trail import sightings
 
 SHOWN = 64 * 1024  # of a stream or an input; the rest is one link away
 LISTED = 200  # warnings and calls on a page
@@ -33,6 +35,9 @@ def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("agent-page", args=[slug]))
     cursor = waiting.newest_seq()
     run = find_run(request, slug)
+    if not request.htmx:  # a page that renews itself is the same look
+        told = looking.opened(run, by=request.user, page="run", now=current())
+        cursor = sightings.cursor_after(cursor, told)
     interrupts = run.interrupts.select_related("task__case", "task__queue").order_by("position")
     head, size = rawstream.head(run, SHOWN)
     row = rows.of_run(run)
@@ -49,13 +54,17 @@ def run_detail(request: PersonRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def run_stream(request: PersonRequest, slug: str) -> HttpResponseBase:
-    return rawstream.download(find_run(request, slug))
+    run = find_run(request, slug)
+    looking.opened(run, by=request.user, page="stream", now=current())
+    return rawstream.download(run)
 
 
 @require_safe
 @login_required
 def run_input(request: PersonRequest, slug: str) -> HttpResponseBase:
-    return rawstream.input_file(find_run(request, slug))
+    run = find_run(request, slug)
+    looking.opened(run, by=request.user, page="input", now=current())
+    return rawstream.input_file(run)
 
 
 def find_run(request: PersonRequest, slug: str) -> Run:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Run
-from approvals import people, reviewing
+from approvals import jsontext, people, reviewing
 from approvals.models import AuditEntry
 from approvals.trail import record
 from approvals.verbs import claiming, notes
@@ -15,6 +15,7 @@ from tests.bridge_work import paused_case, register, work
 from tests.emptying import guards_off
 from tests.pages import Page
 from tests.people import ARGS, decide, new_task, only_task, shown
+from tests.programs import Program
 from tests.scripted_agent import finishing, pausing
 from tests.trails import tells
 
@@ -122,3 +123,20 @@ def test_foreign_words_stay_text(carol, open_case, payments, read):
     case = open_case(exhibit=shown(args='{"to": "<script>x</script>\\u202e"}', message="<b>hi</b>"))
     source = read(carol, case).source
     assert "<script>x" not in source and "<b>hi" not in source
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_only_reads_and_opens_a_run_looked_at_its_case(script, alice, carol, client):
+    case = paused_case(register(script(pausing(), finishing())), alice)
+    decide(only_task(case), alice)
+    work()
+    for person in (alice, carol):
+        client.force_login(person)
+        for run in Run.objects.order_by("pk"):
+            for part in ("", "stream/", "input/"):
+                assert client.get(f"/agents/payer/runs/{part}", {"run": run.run_id}).status_code == 200
+    looks = case.entries.filter(verb="case.viewed").order_by("seq")
+    pages = [jsontext.loads(look.data)["page"] for look in looks]
+    assert ({look.actor for look in looks}, pages) == ({carol}, ["run", "stream", "input"] * 2)
+    assert Program(carol).get("runs/stream", agent="payer", run=run.run_id).status_code == 200
+    assert looks.count() == 6  # of a program once a day, and that was today
