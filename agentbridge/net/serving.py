@@ -14,7 +14,7 @@ from daphne.server import Server
 log = logging.getLogger("agentbridge.net.serving")
 
 
-class SteadyServer(Server):
+class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
     """What the application raises before its answer begins is Daphne's to answer."""
 
     def __init__(self, application: Any, **more: Any) -> None:
