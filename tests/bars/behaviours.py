@@ -64,12 +64,13 @@ def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
 
 def paused(crew: Crew, wanted: dict[str, tuple[Agent, int]]) -> None:
     """So many cases of each agent; a first run may be lost on a busy machine, and is asked for again."""
+    together = sum(count for _agent, count in wanted.values())
     for again in range(5):
         for slug, (agent, count) in wanted.items():
             for n in range(count - Case.objects.filter(agent=slug).count()):
                 crew.ask(agent, f"{slug}-{again}-{n}")
-        crew.until(lambda: not Run.objects.in_flight().exists(), "all have asked", 240)
-        if Case.objects.count() == sum(count for _agent, count in wanted.values()):
+        crew.until(lambda: not Run.objects.in_flight().exists(), "all have asked", 240 + together)
+        if Case.objects.count() == together:
             return
     raise AssertionError("some never pause")
 

@@ -190,6 +190,15 @@ class Desk(RuleBasedStateMachine):
         ticket = self.armed.pop(data.draw(st.integers(0, len(self.armed) - 1)))
         answered(ticket, ANSWERS[what] if status == 200 else b"no", status=status, now=self.now)
 
+    @precondition(lambda self: self.armed)
+    @rule(data=st.data())
+    def a_worker_stood_still_after_arming(self, data: Any) -> None:
+        """It wakes and sends nothing, whatever others made of it meanwhile."""
+        ticket = self.armed.pop(data.draw(st.integers(0, len(self.armed) - 1)))
+        assert ticket.resume_pk is not None
+        resuming.put_back(ticket, sentence="It stood still.", now=self.now)
+        self.bodies[ticket.resume_pk].pop()
+
     @rule()
     def the_worker_is_lost(self) -> None:
         self.leased.clear()
