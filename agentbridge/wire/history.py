@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentbridge.wire.messages import Message, SpokenCall, Texts, calls_of
-from agentbridge.wire.patching import Patched
+from agentbridge.wire.patching import Copies, Patched
 from agentbridge.wire.record import CallView, RunInput, RunView, Warning
 from approvals import jsontext
 
@@ -27,6 +27,7 @@ class History:
         self._results: dict[str, list[Message]] = {}  # call id → its tool messages
         self._state = state
         self._patched: Patched | None = None
+        self._copies = Copies()
         self.received_calls: dict[str, CallView] = {}
         for text in messages:
             self._append(*Message.read(text))
@@ -140,7 +141,7 @@ class History:
     def state_delta(self, operations: list[Any]) -> list[str]:
         """Apply a patch, all or nothing; returns the operations nobody knows. Raises `patching.PatchError`."""
         if self._patched is None:
-            self._patched = Patched(jsontext.loads(self._state if self._state is not None else "{}"))
+            self._patched = Patched(jsontext.loads(self._state if self._state is not None else "{}"), self._copies)
         return self._patched.apply(operations)
 
 

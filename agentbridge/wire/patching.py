@@ -13,6 +13,8 @@ from approvals import jsontext
 from approvals.jsontext import Number
 
 OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+MOST_COPIED = 4 * 2**20  # characters, or members of objects: forty copies of the whole into itself fit in no memory
+SHIFTED_AT_ONCE = 256  # items of a list that move as fast as one character is copied
 Undo = list[Callable[[], Any]]
 
 
@@ -20,11 +22,24 @@ class PatchError(ValueError):
     """The patch does not apply, or is none; the value is as it was."""
 
 
+class Copies:
+    """What costs more than the stream is long has an end: one count for all patches of a stream."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def count(self, more: int = 0) -> None:
+        self._made += more
+        if self._made > MOST_COPIED:
+            raise PatchError("the patches of this stream copy too much")
+
+
 class Patched:
     """A JSON value under patches."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, copies: Copies | None = None) -> None:
         self.value = value
+        self._copies = copies or Copies()
 
     def apply(self, operations: list[Any]) -> list[str]:
         """Apply all; returns the names of unknown operations, which are left out. Raises PatchError."""
@@ -58,7 +73,10 @@ class Patched:
     def _from(self, op: str, source: list[str], path: list[str], undo: Undo) -> None:
         value = self._get(source)
         if op == "copy":
-            self._add(path, jsontext.loads(jsontext.dumps(value)), undo)  # deepcopy recurses
+            self._copies.count()
+            text = jsontext.dumps(value)
+            self._copies.count(len(text))
+            self._add(path, jsontext.loads(text), undo)  # deepcopy recurses
         elif source != path:
             if path[: len(source)] == source:
                 raise PatchError("a value cannot be moved into itself")
@@ -77,6 +95,7 @@ class Patched:
             self._set(path, value, undo)
         elif isinstance(parent, list):
             place = len(parent) if path[-1] == "-" else _index(path[-1], len(parent) + 1)
+            self._copies.count((len(parent) - place) // SHIFTED_AT_ONCE)
             parent.insert(place, value)
             undo.append(lambda: parent.pop(place))
         else:
@@ -114,8 +133,10 @@ class Patched:
         key = _key(parent, path[-1])
         before = parent[key]
         if isinstance(parent, list):
+            self._copies.count((len(parent) - key) // SHIFTED_AT_ONCE)
             undo.append(lambda: parent.insert(key, before))
         else:
+            self._copies.count(len(parent))
             members = dict(parent)  # to put the member back where it stood
             undo.append(lambda: (parent.clear(), parent.update(members)))
         del parent[key]

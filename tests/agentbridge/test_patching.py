@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbridge.wire.patching import Patched, PatchError
+from agentbridge.wire.patching import MOST_COPIED, Patched, PatchError
 from approvals import jsontext
 
 
@@ -105,3 +105,34 @@ def test_all_or_nothing(value: Any, operations: list[Any]) -> None:
         patched.apply(copy.deepcopy(operations))
     except PatchError:
         assert jsontext.dumps(patched.value) == jsontext.dumps(before)
+
+
+def test_copies_of_the_whole_into_itself_come_to_an_end() -> None:
+    value = Patched({"a": ["x" * 1000]})
+    with pytest.raises(PatchError, match="copy too much"):
+        for _ in range(40):
+            value.apply([{"op": "copy", "from": "", "path": "/a/-"}])
+    assert len(jsontext.dumps(value.value)) <= 2 * MOST_COPIED
+
+
+FAILS = {"op": "test", "path": "", "value": 0}
+
+
+@pytest.mark.parametrize(
+    ("whole", "patch"),
+    [
+        ({str(n): 0 for n in range(3000)}, [{"op": "move", "from": "/7", "path": "/8"}, FAILS]),
+        ({str(n): 0 for n in range(3000)}, [{"op": "remove", "path": "/7"}, FAILS]),
+        ([0] * 300_000, [{"op": "add", "path": "/0", "value": 0}]),
+        ([0] * 300_000, [{"op": "remove", "path": "/0"}]),
+    ],
+)
+def test_what_takes_as_long_as_the_value_is_long_comes_to_an_end(whole: Any, patch: list[Any]) -> None:
+    value = Patched(whole)
+    said = set()
+    for _ in range(MOST_COPIED // 1000):
+        try:
+            value.apply(patch)
+        except PatchError as error:
+            said.add(str(error))
+    assert "the patches of this stream copy too much" in said
