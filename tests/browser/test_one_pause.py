@@ -26,7 +26,7 @@ def test_a_new_task_appears_and_runs_as_edited(
     page.wait_for_selector("live-feed[data-state=live]", state="attached")
     thread = start_story("edit", 3)
     running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")
-    expect(page.locator("#queue-list")).to_contain_text("create_credit_note", timeout=2_000)
+    expect(page.locator("#queue-list")).to_contain_text("create_credit_note")
 
     page.click("#queue-list a:has-text('create_credit_note')")
     page.fill('[data-pointer="/amount"]', "12.50")

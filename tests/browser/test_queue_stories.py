@@ -81,7 +81,7 @@ def test_news_show_and_nothing_moves_or_is_lost(running_desk: Desk, sign_in: Sig
     page.hover(row(page, second))
     before = top(page, second)
     sooner = payer.asks("urgent", {"amount": "9"}, minutes=30)
-    expect(page.locator(row(page, sooner))).to_be_visible(timeout=2_000)
+    expect(page.locator(row(page, sooner))).to_be_visible()
     running_desk.post(f"tasks/{third['code']}/claim", "bob", None)
     expect(page.locator(row(page, third))).to_contain_text("bob")
     running_desk.decide(first, "rejected", "bob")
@@ -90,7 +90,7 @@ def test_news_show_and_nothing_moves_or_is_lost(running_desk: Desk, sign_in: Sig
     expect(page.locator("#q")).to_have_value("half a wo")
     expect(page.locator(f"{row(page, third)} [type=checkbox]")).to_be_checked()
     expect(page).to_have_title(re.compile(r"^\(\d+\) Queue"))
-    expect(page.locator("#queue-news [role=status]")).to_have_text(re.compile("new task"), timeout=20_000)
+    expect(page.locator("#queue-news [role=status]")).to_have_text(re.compile("new task"))
 
 
 def test_a_task_that_runs_out_says_so_in_its_place(running_desk: Desk, sign_in: SignIn, payer: Host) -> None:
@@ -107,7 +107,7 @@ def test_without_a_socket_the_page_still_hears_of_news(running_desk: Desk, sign_
     page.goto(f"{running_desk.url}/queue/?tool=polled")
     page.wait_for_selector("live-feed:not([data-state=live])[data-state]", state="attached")
     task = payer.asks("polled", {"amount": "1"})
-    expect(page.locator(row(page, task))).to_be_visible(timeout=20_000)
+    expect(page.locator(row(page, task))).to_be_visible()
 
 
 def test_a_list_is_decided_and_says_what_became_of_each(running_desk: Desk, sign_in: SignIn, mailer: Host) -> None:
@@ -202,8 +202,8 @@ def test_much_at_once_is_one_notification(running_desk: Desk, sign_in: SignIn, p
     expect(page.locator("#queue-news button")).to_have_text("New tasks are told")
     for number in range(6):
         payer.asks("flood", {"amount": str(number)})
-    expect(page.locator("#queue-list .row")).to_have_count(6, timeout=10_000)
-    page.wait_for_function("notices.length > 0", timeout=10_000)
+    expect(page.locator("#queue-list .row")).to_have_count(6)
+    page.wait_for_function("notices.length > 0")
     page.wait_for_timeout(1_000)
     seconds = (page.evaluate("performance.now()") - began) / 1_000
     assert page.evaluate("notices.length") <= 1 + seconds // 10
