@@ -39,16 +39,15 @@ def walked(desk: Desk, page: Page, *paths: str) -> None:
         page.wait_for_load_state("networkidle")
 
 
-@pytest.mark.parametrize("width", [1280, 360])
 def test_a_reviewer_s_whole_loop_is_within_the_policy(
-    running_desk: Desk, sign_in: SignIn, watch: Callable[[Page], Page], width: int
+    running_desk: Desk, sign_in: SignIn, watch: Callable[[Page], Page]
 ) -> None:
     tags = {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "b"]}}
     args = {"type": "object", "properties": {"to": {"type": "string"}, "tags": tags}}
     schema = {"type": "object", "properties": {"approved": {"type": "boolean"}, "editedArgs": args}}
     asked = {"reason": "tool_call", "responseSchema": schema, "message": "Please."}
     task = Host(running_desk).pauses(asked, args='{"to":"paid\u202etxt","tags":["b"]}')
-    page = watch(sign_in("alice", viewport={"width": width, "height": 800}))
+    page = watch(sign_in("alice", viewport={"width": 1280, "height": 800}))
     walked(running_desk, page, "queue/?group=tool", "queue/?q=nothing", f"cases/{task['case']}/")
     page.keyboard.press("?")
     page.get_by_role("button", name="Close").click()
