@@ -56,10 +56,12 @@ def fill(tasks: int, entries: int, decided: int = 0) -> None:
         chained(itertools.chain(before, told, talk), now=pause.now)
         if not trailindex.install(connection):
             raise SystemExit("This database could not make the index of the trail.")
-    if connection.vendor == "postgresql":  # as its own autovacuum does sooner or later; SQLite has nobody who would
-        with connection.cursor() as cursor:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":  # as its own autovacuum does sooner or later
             cursor.execute("SET statement_timeout = 0")
             cursor.execute("VACUUM ANALYZE")
+        else:
+            cursor.execute("ANALYZE")
 
 
 def reviewers(count: int) -> Iterator[str]:
