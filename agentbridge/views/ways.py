@@ -76,8 +76,7 @@ async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     try:
         relayed = await carrying.here().open(agent, body)
     except carrying.Full:
-        text = _("This desk carries as many streams as it may.")
-        raise ApiProblem(503, "busy", text, retry_after=BUSY_SECONDS) from None
+        raise busy() from None
     except relaying.Unanswered as reason:
         status, code = (504, "agent_silent") if reason.late else (502, "agent_unreachable")
         raise ApiProblem(status, code, str(reason)) from None
@@ -88,6 +87,11 @@ async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
         if answer.header(name.lower()):
             response[name] = answer.header(name.lower())
     return response
+
+
+def busy() -> ApiProblem:
+    text = _("This desk carries as many streams as it may.")
+    return ApiProblem(503, "busy", text, retry_after=BUSY_SECONDS)
 
 
 def _answered(agent: Agent, body: bytes) -> Case | None:
@@ -122,7 +126,10 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
         raise problems.bad_query(str(reason)) from None
     if follower is None:
         raise problems.not_found()
-    return unbuffered(following.follow(follower, db), client.EVENT_STREAM)
+    try:
+        return unbuffered(carrying.here().followed(following.follow(follower, db)), client.EVENT_STREAM)
+    except carrying.Full:
+        raise busy() from None
 
 
 @require_POST

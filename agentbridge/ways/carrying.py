@@ -6,6 +6,7 @@ import asyncio
 import os
 import platform
 import secrets
+from collections.abc import AsyncIterator
 from time import monotonic
 from weakref import WeakKeyDictionary
 
@@ -25,7 +26,7 @@ LOOK_SECONDS = 0.5
 
 
 class Full(Exception):
-    """This process carries as many streams as it may."""
+    """This process carries as many streams as it may, or has as many listeners."""
 
 
 class Relays:
@@ -36,6 +37,7 @@ class Relays:
         self.db = DatabaseThreads()  # for the other ways in
         self.threads = Threads()
         self._carried: dict[asyncio.Task[None], Relayed] = {}
+        self._followers = 0
         self._tending: dict[str, asyncio.Task[None]] = {}
 
     async def open(self, agent: Agent, body: bytes) -> Relayed:
@@ -52,6 +54,20 @@ class Relays:
                 self._tending[tend.__name__] = asyncio.create_task(tend())
         await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
         return relayed
+
+    def followed(self, frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """For one listener. Raises `Full`: each of them asks the database five times a second."""
+        if self._followers >= settings.WORKER_STREAMS:
+            raise Full
+        return self._counted(frames)
+
+    async def _counted(self, frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        self._followers += 1
+        try:
+            async for part in frames:
+                yield part
+        finally:
+            self._followers -= 1
 
     def _check_room(self) -> None:
         if len(self._carried) >= settings.WORKER_STREAMS:

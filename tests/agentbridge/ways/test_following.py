@@ -108,3 +108,13 @@ def test_a_listener_may_ask_for_one_run_and_gets_its_end(web: str, script: Scrip
     told = httpx.get(address, headers=caller.headers("caller"), timeout=10)
     assert [types(iter([each]), 1)[0] for each in frames(told)] == ["RUN_STARTED", "TOOL_CALL_RESULT", "RUN_FINISHED"]
     assert httpx.get(address + "x", headers=caller.headers("caller")).status_code == 400
+
+
+def test_one_listener_more_than_there_may_be_is_told_to_come_back(web: str, script: Script, settings: Any) -> None:
+    caller = outside(web, script(finishing()))
+    caller.run()
+    settings.WORKER_STREAMS = 1
+    with following(caller) as found:
+        assert types(found, 1) == ["RUN_STARTED"]
+        late = httpx.get(caller.address("/threads/thread-1/events"), headers=caller.headers("caller"))
+        assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (503, "busy", "5")
