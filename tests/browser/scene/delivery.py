@@ -118,6 +118,7 @@ def moved_away(stage: Stage) -> Json:
 
 
 def of_agents(stage: Stage) -> dict[str, View]:
+    stage.start("confirmation", 5)
     first = {run["status"]: run["url"] for run in stage.desk.get("runs?agent=stray&all=1", "olga")["runs"]}
     paused = stage.desk.get("runs?agent=ledgerline", "carol")["runs"][0]["url"]
     stage.visitor("adam").post("agents/keeper/switch/", to="off")
