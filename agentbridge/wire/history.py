@@ -28,6 +28,7 @@ class History:
         self._state = state
         self._patched: Patched | None = None
         self._copies = Copies()
+        self.carried = 0  # characters that runs which are over hold of it
         self.received_calls: dict[str, CallView] = {}
         for text in messages:
             self._append(*Message.read(text))
@@ -35,6 +36,12 @@ class History:
     def texts(self) -> list[str]:
         """Every message as JSON."""
         return [message.text() for message in self._messages]
+
+    def told(self) -> tuple[list[str], str | None]:
+        """Messages and state as a run that ends holds them."""
+        messages, state = self.texts(), self.state
+        self.carried += len(state or "") + sum(map(len, messages))
+        return messages, state
 
     def _append(self, message: Message, value: dict[str, Any] | None = None) -> None:
         self._messages.append(message)

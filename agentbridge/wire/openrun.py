@@ -63,7 +63,7 @@ class OpenRun:
             for name in [] if quiet else names:
                 self.notes.add("C-10", "warning", f"The {what} {excerpt(name)} is still open at the end of the run.")
         self._texts, self._spans, self._steps = {}, set(), []
-        self.view.messages, self.view.state = self.history.texts(), self.history.state
+        self.view.messages, self.view.state = self.history.told()
         self.notes.close()
         return facts
 

@@ -87,7 +87,7 @@ class Reader:
         except sse.FrameTooLarge as error:
             self._frames(error.frames)
             self._finally(str(error))
-        if self.bytes > self.limits.stream and self.stopped is None:
+        if self.bytes > self.limits.stream:
             self._finally(f"The stream is larger than {self.limits.stream} bytes.")
         return self._told()
 
@@ -104,7 +104,9 @@ class Reader:
         return self._told()
 
     def _finally(self, cut: str | None) -> None:
-        """Decide what is undecided: which run is ours, and that an open one has no ending."""
+        """Decide, once, what is undecided: which run is ours, and that an open one has no ending."""
+        if self.stopped is not None:
+            return
         self.stopped = cut or "The body has ended."
         if self._run is None:
             self._run = self._new(self.run_id, self.thread_id, started=False)
@@ -119,8 +121,7 @@ class Reader:
 
     def _frames(self, frames: list[sse.Frame]) -> None:
         for frame in frames:
-            facts = self._frame(frame)
-            if facts:
+            if self.stopped is None and (facts := self._frame(frame)):
                 self._say(facts)
 
     def _frame(self, frame: sse.Frame) -> list[Fact]:
@@ -199,6 +200,9 @@ class Reader:
         run_id, last = event.body.get("runId", self.run_id), self._run
         if last is not None and not last.view.ended:
             return self._nested(last, event, run_id)
+        if self._history.carried > self.limits.stream:
+            self._finally(f"The runs of this stream carry along more than {self.limits.stream} characters.")
+            return []
         self._release(ours=False)
         self._run = run = self._new(run_id, event.body.get("threadId", self.thread_id))
         self._errored = False

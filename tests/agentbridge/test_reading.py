@@ -210,6 +210,14 @@ def test_a_stream_too_large_stops_too() -> None:
     assert told.reader.stopped is not None
 
 
+def test_many_runs_that_carry_a_long_state_along_end_the_reading() -> None:
+    again = [event("RUN_STARTED", threadId="t", runId="other"), finished()]
+    state = event("STATE_SNAPSHOT", snapshot="x" * 400)
+    told = read(STARTED, state, finished(), *again * 20, limits=Limits(stream=2000))
+    assert told.run.status == "succeeded" and len(told.reader.runs) == 5
+    assert told.reader.stopped == "The runs of this stream carry along more than 2000 characters."
+
+
 def test_undecodable_frames_are_counted_and_the_rest_is_read() -> None:
     told = read(STARTED, "Internal failure", '{"type":"RAW","event":NaN}', "[1]", '{"type":7}', paused())
     assert told.run.status == "interrupted"
