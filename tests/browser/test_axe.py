@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.desk import Desk
 
@@ -32,4 +32,25 @@ def test_pages_have_no_fault(
         page.goto(f"{running_desk.url}/{path}")
         page.wait_for_load_state("networkidle")
         found[path] = faults(page)
+    assert {path: said for path, said in found.items() if said} == {}
+
+
+def test_pages_that_say_no_have_no_fault_and_lose_nothing(
+    running_desk: Desk, sign_in: Callable[..., Page], start_story: Callable[..., str]
+) -> None:
+    thread = start_story("edit", 16)
+    task = running_desk.wait_until(lambda: running_desk.open_tasks(thread), "a pause")[0]
+    page = sign_in("alice", viewport={"width": 360, "height": 740}, color_scheme="dark")
+    found = {}
+    for path in ("audit/erasures/", "cases/C-NONE/", f"tasks/{task['code']}/decision/"):
+        page.goto(f"{running_desk.url}/{path}")
+        found[path] = faults(page)
+    page.goto(f"{running_desk.url}/cases/{task['case']}/")
+    page.wait_for_load_state("networkidle")
+    page.fill("textarea[name=comment]", "half a sentence")
+    page.context.clear_cookies(name="session")  # as after a working day
+    page.click("button[data-key-act=claim]")
+    expect(page.locator("[data-flag=signed-out]")).to_be_visible()
+    found["signed out"] = faults(page)
+    assert page.input_value("textarea[name=comment]") == "half a sentence"
     assert {path: said for path, said in found.items() if said} == {}
