@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser import hosts
 from tests.browser.pushing import Host
 from tests.desk import Desk
 
@@ -108,3 +109,52 @@ def test_hidden_values_are_shown_with_a_reason_and_for_this_person_only(running_
     other = sign_in("bob")
     other.goto(page.url)
     assert "sk-live" not in other.content()
+
+
+BOXES = {"type": "array", "uniqueItems": True, "items": {"enum": ["refund", "voucher", 7]}}
+
+
+@pytest.mark.parametrize(("script", "width"), [(True, 1280), (False, 360)])
+def test_a_few_values_are_ticked_with_and_without_a_script(
+    running_desk: Desk, sign_in: SignIn, script: bool, width: int
+) -> None:
+    args = {"type": "object", "properties": {"gets": BOXES}}
+    schema = {**SCHEMA, "properties": {"approved": {"type": "boolean"}, "editedArgs": args}}
+    page = sign_in("alice", java_script_enabled=script, viewport={"width": width, "height": 800})
+    asked = {"reason": "tool_call", "responseSchema": schema}
+    task = Host(running_desk).pauses(asked, args='{"gets":["voucher"]}')
+    page.goto(f"{running_desk.url}/cases/{task['case']}/")
+    expect(page.get_by_label("voucher")).to_be_checked()
+    page.get_by_label("7", exact=True).check()
+    if script:
+        expect(page.locator("#changes-v")).to_contain_text("1 change")
+    page.locator("button[value=approved]").click()
+    assert edits(running_desk, task)["gets"] == ["voucher", 7]
+
+
+@pytest.fixture
+def thorough(running_desk: Desk) -> hosts.Host:
+    """Asks in a queue where long texts are opened before a yes."""
+    running_desk.manage("add_queue", "thorough", "--whole-text-first", "yes")
+    running_desk.manage("add_user", "alice", "--role", "reviewer", "--queue", "payments", "--queue", "thorough")
+    return hosts.host(running_desk, "thorough", "Thorough", "thorough")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_long_text_is_opened_before_a_yes(
+    running_desk: Desk, sign_in: SignIn, thorough: hosts.Host, script: bool
+) -> None:
+    task = thorough.question("\n".join(f"line {number}" for number in range(40)))
+    page = sign_in("alice", java_script_enabled=script)
+    page.goto(f"{running_desk.url}/cases/{task['case']}/")
+    expect(page.locator("button[value=answered]")).to_have_count(0)
+    if script:
+        page.locator("[data-pointer='']").fill("typed before")
+    page.get_by_role("link", name="Show all of it").click()
+    expect(page.get_by_text("line 39").first).to_be_visible()
+    if not script:
+        page.get_by_role("link", name="Back to the case").click()
+        page.locator("[data-pointer='']").fill("typed before")
+    page.locator("button[value=answered]").click()
+    decided = running_desk.wait_until(lambda: running_desk.get(f"tasks/{task['code']}")["decision"], "it is stored")
+    assert decided["input"] == "typed before"
