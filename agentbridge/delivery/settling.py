@@ -88,7 +88,7 @@ def _ask_to_resend(resume: Resume, *, reason: str, by: User, now: datetime) -> N
     """C.7: it may run twice, where that is dangerous. Nothing is sent; what happens to the delivery first ends it."""
     sentence = f"{by.display_name} asks to send the same answers again: {reason}"
     asked = Resume.objects.filter(pk=resume.pk, state=resume.state, resend_asked_by=None)
-    asked.update(resend_asked_by=by, note=f"{sentence} Another operator has to agree.")
+    asked.update(resend_asked_by=by, note=sentence)
     data = {"reason": reason, "n": resume.n, "sha256": resume.sha256}
     trail.of_resume("delivery.resend_asked", sentence, resume=resume, actor=by, data=data, now=now)
 
