@@ -95,7 +95,7 @@ def marked(model: type[models.Model], column: models.Field[Any, Any]) -> Any:
     if isinstance(column, models.BinaryField):
         return MARK.encode()
     if isinstance(column, models.JSONField):
-        return [MARK]
+        return [{"sentence": MARK}]
     return {"Task.results": f'["{MARK}"]', "Task.conclusion": f"Ran: {MARK}"}.get(name_of(model, column), MARK)
 
 
