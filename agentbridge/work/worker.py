@@ -29,6 +29,7 @@ from agentbridge.runs import queueing
 from agentbridge.work import leases, sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
+from agentbridge.work.statistics import Statistics
 from approvals import clock
 from approvals.bell import Bell
 from approvals.models import AuditEntry
@@ -54,6 +55,7 @@ class Worker:
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}
         self.stopping = asyncio.Event()
         self.bell = Bell()
+        self.statistics = Statistics()
         self._swept = 0.0
         self._ended_one = False  # since the last look
         self._head = -1
@@ -100,6 +102,7 @@ class Worker:
         """Start whatever can be started now. Database trouble is waited out, never the end of the worker."""
         sweeping_now = monotonic() - self._swept >= SWEEP_SECONDS
         try:
+            await self.db(self.statistics.tend)
             tickets, sealed = await self.db(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
         except Exception:
             log.exception("bridge.look_failed", worker=self.owner)
