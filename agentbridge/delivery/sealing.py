@@ -11,6 +11,7 @@ from django.db import transaction
 
 from agentbridge import trail, translation
 from agentbridge.delivery import crash, receipts
+from agentbridge.dialects.sending import Unsendable
 from agentbridge.models import Interrupt, Resume, Run
 from approvals import reviewing
 from approvals.models import Case, User
@@ -35,6 +36,9 @@ def seal(case: Case, *, now: datetime) -> Resume | None:
             reviewing.take(case, now=now)
             resume = write(case, run, n=1, now=now)
     except reviewing.NotDue:
+        return None
+    except Unsendable as reason:
+        reviewing.block(case, sentence=f"They cannot be sealed: {reason}", now=now)
         return None
     crash.point("sealed")
     return resume

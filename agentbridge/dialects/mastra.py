@@ -44,7 +44,7 @@ class Mastra(Plain):
         if not answers or not all(answer.legacy for answer in answers):
             return super().send(answers, run_input_props)
         if len(answers) > 1:
-            raise ValueError("this framework takes one legacy answer at a time")
+            raise sending.Unsendable("This framework takes one legacy answer at a time.")
         call, run = (evidence.text_at(answers[0].raw, name) or "null" for name in ("toolCallId", "runId"))
         about = f'{{"toolCallId":{call},"runId":{run}}}'
         members = {"resume": sending.value(answers[0]), "interruptEvent": about}

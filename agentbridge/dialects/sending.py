@@ -10,20 +10,24 @@ from approvals import jsontext
 ONE_SHOTS = ("resume", "interruptEvent")  # members of `command` that are an answer in themselves (R-17)
 
 
+class Unsendable(ValueError):
+    """There is no way to say these answers to this framework; the text is a sentence for people."""
+
+
 def distinct(answers: Iterable[Answered]) -> list[Answered]:
-    """One per id, in order (R-12). Two answers to one id are a `ValueError`: nobody may guess between them."""
+    """One per id, in order (R-12). Two answers to one id are `Unsendable`: nobody may guess between them."""
     kept: dict[str, Answered] = {}
     for answer in answers:
         first = kept.setdefault(answer.interrupt_id, answer)
         if (first.verdict == "cancelled", first.answer) != (answer.verdict == "cancelled", answer.answer):
-            raise ValueError(f"two different answers to one interrupt id: {answer.interrupt_id!r}")
+            raise Unsendable(f"Two different answers to one question: {answer.interrupt_id}.")
     return list(kept.values())
 
 
 def value(answer: Answered) -> str:
-    """The answer's JSON text; `ValueError` where there is none (R-21: `resolved` without payload approves at some)."""
+    """The answer's JSON text; `Unsendable` where there is none (R-21: `resolved` without payload approves at some)."""
     if answer.verdict == "cancelled" or answer.answer is None:
-        raise ValueError(f"no answer that can be sent as a value: {answer.interrupt_id!r}")
+        raise Unsendable(f"There is no answer to {answer.interrupt_id} that can be sent.")
     return answer.answer
 
 

@@ -11,10 +11,12 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from agentbridge.delivery import outgoing, proof, sealing
+from agentbridge.dialects.sending import Unsendable
 from agentbridge.models import Resume, Run
 from agentbridge.translation import Decided
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, User
+from approvals.models.cases import State
 from tests.bridge_work import Script, paused_case, register
 from tests.people import decide, only_task
 from tests.scripted_agent import call, interrupt, pausing
@@ -52,6 +54,19 @@ def test_taking_and_sealing_are_one_deed(case: Case, monkeypatch: pytest.MonkeyP
         sealing.seal(case, now=timezone.now())
     case.refresh_from_db()
     assert (case.taken_at, AuditEntry.objects.filter(verb="case.taken").exists()) == (None, False)
+
+
+def test_answers_that_a_framework_cannot_take_are_blocked_and_say_why(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: Any) -> None:
+        raise Unsendable("This framework takes one legacy answer at a time.")
+
+    monkeypatch.setattr(sealing.translation, "sending_of", refuses)
+    assert sealing.seal(case, now=timezone.now()) is None
+    case.refresh_from_db()
+    assert case.blocked == "They cannot be sealed: This framework takes one legacy answer at a time."
+    assert not Resume.objects.exists() and case.state == State.SETTLED
 
 
 def test_of_two_workers_one_seals(case: Case) -> None:
