@@ -59,6 +59,12 @@ def test_a_good_environment_starts():
     assert start("manage.py", "check").returncode == 0
 
 
+def test_our_defaults_behind_https_are_fit_to_deploy():
+    """R-60."""
+    checked = start("manage.py", "check", "--deploy", "--fail-level", "WARNING", PUBLIC_URL="https://desk.example")
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_debug_needs_no_keys():
     assert start("manage.py", "check", DEBUG="1", SECRET_KEY="", FIELD_KEY="", SIGNING_KEY="").returncode == 0
 
