@@ -121,6 +121,10 @@ class ScriptedAgent:
     def resumes(self) -> list[list[Json]]:
         return [post.resume for post in self.posts if post.resume is not None]
 
+    def answer(self, post: Post) -> Answer:
+        """The next of the script. Where many ask at once, a test puts in its place what depends on the request."""
+        return self.script[min(len(self.posts), len(self.script)) - 1]
+
     def __enter__(self) -> ScriptedAgent:
         self._thread.start()
         assert self._ready.wait(5)
@@ -180,7 +184,7 @@ class ScriptedAgent:
             post = await read_post(reader)
             if post is not None:
                 self.posts.append(post)
-                await play(self.script[min(len(self.posts), len(self.script)) - 1], post, writer)
+                await play(self.answer(post), post, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the other side hung up, or the test is over: it looks at what arrived
         finally:

@@ -2,7 +2,7 @@
 
 What is signed is on record for every sealed set (`Resume.signature`), sent or not. Where the agent takes receipts, each
 entry of `resume[]` carries its own in `metadata`, and the newest checkpoint of our trail beside it: every agent is a
-witness then. Answers that leave otherwise than in `resume[]` have no place for it.
+witness then. Answers that leave otherwise than each in its own entry of `resume[]` have no place for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ VALID = timedelta(hours=72)  # from sealing; the deadline may end it earlier
 OLDER_NAME = "-eddsa"  # the same key in the JWKS once more, under the name that some libraries know alone
 
 
-def sign(case: Case, run: Run, answers: Sequence[Answered], *, n: int, now: datetime, by: User | None) -> str:
+def sign(
+    case: Case, run: Run, answers: Sequence[Answered], sending: Sending, *, n: int, now: datetime, by: User | None
+) -> str:
     """JSON `{"sent": whether they go along, "receipts": {interrupt id: what `metadata` holds}}` for one sealed set."""
     agent = run.thread.agent
     pair = signing.signer(signing.Purpose.DECISION, now=now)
@@ -41,14 +43,20 @@ def sign(case: Case, run: Run, answers: Sequence[Answered], *, n: int, now: date
             log["checkpoint"] = newest.note
         token = signature.sign(said, key=pair.private, kid=kid, alg=alg)
         made[said.interrupt_id] = {"v": 1, "jws": token, "log": log}
-    return json.dumps({"sent": bool(agent.receipts), "receipts": made}, separators=(",", ":"))
+    sent = bool(agent.receipts) and _each_by_itself(sending.entries, made)
+    return json.dumps({"sent": sent, "receipts": made}, separators=(",", ":"))
+
+
+def _each_by_itself(entries: str, receipts: Mapping[str, Any]) -> bool:
+    """Not so where a framework takes several answers in one entry (LangGraph): none of their statements is about it."""
+    return bool(entries) and len(jsontext.items(entries)) == len(receipts)
 
 
 def along(sending: Sending, signed: str) -> tuple[bytes, bytes, bytes]:
     """What is sealed: the answers, and the receipts in them where they go along."""
     entries, props, messages = sending.sealed
     held: dict[str, Any] = json.loads(signed) if signed else {"sent": False}
-    return (_with(sending.entries, held["receipts"]) if held["sent"] and sending.entries else entries), props, messages
+    return (_with(sending.entries, held["receipts"]) if held["sent"] else entries), props, messages
 
 
 def _with(entries: str, receipts: Mapping[str, Any]) -> bytes:
@@ -136,8 +144,9 @@ def public_keys(kids: Mapping[str, bytes]) -> dict[str, jws.PublicKey]:
 
 def problems(resume: Resume, keys: Mapping[str, jws.PublicKey]) -> Iterator[str]:
     """What is wrong with the signatures of a sealed set, as sentences."""
-    sent = {entry["interruptId"]: entry for entry in json.loads(bytes(resume.entries))}
-    for id_, receipt in json.loads(resume.signature)["receipts"].items():
+    receipts = json.loads(resume.signature)["receipts"]
+    sent = _payloads(json.loads(bytes(resume.entries)), receipts)
+    for id_, receipt in receipts.items():
         try:
             said = jws.read_json(jws.verify(receipt["jws"], keys=keys, typ=signature.TYP))
         except jws.Refused as problem:
@@ -145,9 +154,17 @@ def problems(resume: Resume, keys: Mapping[str, jws.PublicKey]) -> Iterator[str]
             continue
         if (said["interruptId"], said["threadId"]) != (id_, resume.thread.thread_id):
             yield "It is about another question."
-        entry = sent.get(id_, {})
-        if "payload" in said and "payload" in entry and not signature.same(said["payload"], entry["payload"]):
+        if "payload" in said and id_ in sent and not signature.same(said["payload"], sent[id_]):
             yield "It is about another answer."
+
+
+def _payloads(entries: Sequence[Mapping[str, Any]], receipts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Interrupt id → the answer that was sealed for it, also where one entry carries the answers to all."""
+    found = {entry["interruptId"]: entry["payload"] for entry in entries if "payload" in entry}
+    together = next(iter(found.values()), None)
+    if len(entries) == 1 < len(receipts) and isinstance(together, dict):
+        return together
+    return found
 
 
 def every_key() -> dict[str, jws.PublicKey]:

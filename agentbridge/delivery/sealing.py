@@ -60,7 +60,7 @@ def write(case: Case, run: Run, *, n: int, now: datetime, by: User | None = None
     decided = translation.Decided.on(case)
     answers = decided.answers(closing_at=now if n > 1 else None)
     sending = translation.sending_of(run, answers)
-    signed = receipts.sign(case, run, answers, n=n, now=now, by=by)
+    signed = receipts.sign(case, run, answers, sending, n=n, now=now, by=by)
     entries, props, messages = receipts.along(sending, signed)
     thread = run.thread
     resume = Resume.objects.create(

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from agentbridge.api import schema
-from agentbridge.models import Run
+from agentbridge.models import Run, Thread
 from tests import bridge_rows as rows
 from tests.people import new_task
 from tests.programs import Program
@@ -42,6 +42,7 @@ def test_the_same_key_starts_one_run(alice, agent):
 def test_a_paused_thread_names_what_is_open(alice, agent, open_case):
     from agentbridge.models.agents import key_of
 
+    Thread.objects.create(agent=agent, key=key_of("thread-1"), thread_id="thread-1")
     case = open_case(case={"thread_key": key_of("thread-1")})
     answer = Program(alice).post("agents/payer/runs", {"threadId": "thread-1"})
     told = answer.json()

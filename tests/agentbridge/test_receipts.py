@@ -18,7 +18,7 @@ from approvals.models import AuditEntry, Case, PublicKey
 from approvals.trail import lifecycle, signing, verification
 from tests.bridge_work import ask, paused_case, register, work
 from tests.people import decide, only_task
-from tests.scripted_agent import Answer, finishing, interrupt, pausing
+from tests.scripted_agent import Answer, call, finishing, interrupt, pausing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ARGS = b'{"amount": 12.50}'
@@ -99,10 +99,19 @@ def test_every_attempt_carries_the_same_bytes(script, alice):
 DELIVERIES = int(os.environ.get("RECEIPTS", "50"))
 
 
-def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice):
+def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice, monkeypatch):
     """R-41; `RECEIPTS=500` for the long run."""
-    turns = [pausing()] * DELIVERIES, [Answer(status=429)] * DELIVERIES, [finishing()]
-    scripted = script(*(answer for turn in turns for answer in turn))
+    scripted = script(pausing())
+    attempts = defaultdict(list)
+
+    def answer(post):
+        if post.resume is None:
+            return pausing()
+        mine = attempts[post.json["threadId"]]
+        mine.append(post.resume[0]["metadata"]["countersign"]["jws"])
+        return Answer(status=429) if len(mine) == 1 else finishing()
+
+    monkeypatch.setattr(scripted, "answer", answer)
     agent = register(scripted, receipts="Ed25519")
     for n in range(DELIVERIES):
         ask(agent, alice, thread_id=f"thread-{n}")
@@ -113,11 +122,21 @@ def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice):
         work()
         if Case.objects.filter(state="delivered").count() == DELIVERIES:
             break
-    attempts = defaultdict(list)
-    for post in scripted.posts[DELIVERIES:]:
-        attempts[post.json["threadId"]].append(post.resume[0]["metadata"]["countersign"]["jws"])
     assert len(attempts) == DELIVERIES and {len(jws) for jws in attempts.values()} == {2}
     assert all(first == second for first, second in attempts.values())
+
+
+def test_where_one_entry_carries_several_answers_no_receipt_goes_along(script, alice):
+    """LangGraph's parallel nodes: a statement about one answer is not about the entry, and still on record."""
+    asked = pausing(interrupt("a", "tc-1"), interrupt("b", "tc-2"), calls=call() + call(id_="tc-2"))
+    scripted = script(asked, finishing())
+    case = paused_case(register(scripted, receipts="Ed25519", dialect="langgraph"), alice)
+    for task in case.tasks.all():
+        decide(task, alice)
+    work()
+    assert [set(entry) for entry in sent(scripted)] == [{"interruptId", "status", "payload"}]
+    assert set(json.loads(Resume.objects.get().signature)["receipts"]) == {"a", "b"}
+    assert verification.verify(checks=[verifying.checks]).findings == []
 
 
 def test_a_cancelled_answer_is_signed_by_the_operator_who_closed_the_case(client, script, alice, olga, settings):
