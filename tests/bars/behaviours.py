@@ -19,19 +19,20 @@ ENDS = {
     "in_doubt": "reset_after_read reset_mid_answer effect_then_reset hang header_then_hang http_500 slow "
                 "http_500_after_effect http_502 http_504 login_page json_instead_of_stream empty_200 garbage gzip_bomb "
                 "drip",
-    "rejected": "http_503_retry_after http_503_retry_date http_401 http_403 http_404 http_410 http_413 http_422 "
+    "rejected": "http_503_retry_after http_503_retry_date http_401 http_403 http_404 http_413 http_422 "
                 "redirect_to_metadata",
     "agent_error": "error_partial_resume error_invalid_payload error_interrupt_expired error_unknown_interrupt_id "
                    "error_thread_busy error_pending_interrupts error_unknown_interrupt_id_first error_while_running "
                    "clock_ahead",
     "outcome_unknown": "half_event cut_after_started cut_after_result endless_heartbeats",
 }  # fmt: skip
+GONE = "http_410"  # switches its agent off: whatever was not under way yet waits until somebody switches it on
 EXPECTED = {fault: state for state, faults in ENDS.items() for fault in faults.split()}
 # These misbehave in the pause already; what they are answered arrives like any other answer.
 ODD_PAUSES = {"refuses_partial": "approved", "odd_expiries": "approved", "hostile_texts": "approved",
               "odd_ids": "approved", "hostile_schemas": "cancelled"}  # fmt: skip
 # The storm leaves out what only waits for a limit: a minute of it shows nothing more than one delivery does.
-STORMY = sorted(set(EXPECTED) - {"hang", "header_then_hang", "drip", "slow", "endless_heartbeats", "http_410"})
+STORMY = sorted(set(EXPECTED) - {"hang", "header_then_hang", "drip", "slow", "endless_heartbeats"})
 
 
 def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
@@ -39,7 +40,7 @@ def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
 
     `quick`: within so many seconds, at the 95th percentile; left out where the machine is not ours alone.
     """
-    agents = {fault: crew.agent(fault) for fault in [*EXPECTED, "http_429"]}
+    agents = {fault: crew.agent(fault) for fault in [*EXPECTED, "http_429", GONE]}
     agents |= {fault: crew.agent(fault, at_start=True) for fault in ODD_PAUSES}
     good = crew.register("good", f"{crew.url}/fault/ok")
     crew.spawn()
@@ -54,7 +55,7 @@ def behaviours(crew: Crew, *, times: int, quick: float | None = None) -> None:
     told_to_wait = busy.filter(state="ready", attempts_made__gte=1)
     crew.until(lambda: told_to_wait.count() == times, "429 is waited for", 400 + 20 * times)
     Agent.objects.filter(pk=agents["http_429"].pk).update(enabled=False)
-    others = Resume.objects.exclude(agent=agents["http_429"])
+    others = Resume.objects.exclude(agent__enabled=False, state="ready")
     crew.until(lambda: not others.filter(state__in=invariants.MOVING).exists(), "the rest ends", 400 + 20 * times)
     as_the_table_says(agents, times)
     none_kept_a_worker(crew)
@@ -83,7 +84,9 @@ def as_the_table_says(agents: dict[str, Agent], times: int) -> None:
     notes = Resume.objects.filter(agent__slug__in=[agents[fault].slug for fault in wrong])
     assert not wrong, (wrong, list(notes.values_list("agent__slug", "state", "note", "attempts__error")))
     assert ends["good"] == Counter(finished=4 * times)
-    assert not Agent.objects.get(slug="http-410").enabled
+    gone = agents[GONE].slug
+    assert not Agent.objects.get(slug=gone).enabled
+    assert ends[gone]["rejected"] >= 1 and ends[gone]["rejected"] + ends[gone]["ready"] == times
 
 
 def none_kept_a_worker(crew: Crew) -> None:
