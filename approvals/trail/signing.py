@@ -55,6 +55,7 @@ def publish(*, now: datetime) -> None:
     if held.keys() == {kid for kid, retired_at in known.items() if retired_at is None}:
         return
     with transaction.atomic():
+        audit.lock()  # before any row: whoever publishes in the same moment may hold the trail and want these rows
         for kid, (purpose, pair) in held.items():
             _publish(kid, purpose, pair.raw, now=now)
         gone = PublicKey.objects.filter(retired_at=None).exclude(kid__in=held)
