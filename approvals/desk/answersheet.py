@@ -85,8 +85,7 @@ class Sheet:
     @property
     def wrong(self) -> list[tuple[Problem, str, str]]:
         """Each problem with the id of the control that mends it ("": no single one does) and its place ("": ours)."""
-        places = ((one, "" if one.pointer in CONTROLS else one.pointer) for one in self.problems)
-        return [(one, self._control(one.pointer), place) for one, place in places]
+        return [(one, self._control(one.pointer), place_of(one.pointer)) for one in self.problems]
 
     @property
     def said(self) -> dict[str, list[str]]:
@@ -254,6 +253,14 @@ def comment_note(kit: VerdictKit, verdicts: list[str]) -> str:
     words = {"approved": _("Approve"), "rejected": _("Reject"), "answered": _("Answer")}
     named = ", ".join(words.get(verdict, verdict) for verdict in told)
     return _("For the record; the agent sees it with: %(verdicts)s.") % {"verdicts": named}
+
+
+def place_of(pointer: str) -> str:
+    """A place as the form names it, `contact › phone`; "" for a control of ours. Programs get the pointer itself."""
+    if pointer in CONTROLS:
+        return ""
+    within = jsontext.parts(pointer)[1:] if pointer.startswith(("/input/", "/edits/")) else []
+    return " › ".join(within) or pointer
 
 
 def placed(name: str, problem: Problem) -> Problem:
