@@ -61,7 +61,8 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
         mine = run.status == Run.Status.QUEUED and run.fence == ticket.fence
         if not mine or run.lease_until is None or run.lease_until <= now:
             raise NotArmed("The lease on this run was over.")
-        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now)
+        until = now + timedelta(seconds=settings.LEASE_SECONDS)  # a slow commit must not use it up
+        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now, lease_until=until)
         data = {"inputSha256": run.input_digest}
         trail.of_run("run.armed", "From here on bytes may have left us.", run=run, data=data, now=now)
     crash.point("run_armed")

@@ -27,10 +27,10 @@ from agentbridge.ways.keeping import Keeper, Page
 from agentbridge.wire.record import RunInput
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import (
-    STALE_SECONDS,
     TRAILING_SECONDS,
     head_of,
     is_needed,
+    longest_stand,
     over,
     unsent,
     wrong_type,
@@ -112,7 +112,7 @@ class Relayed:
         """The connection stands: on record, and from here on bytes may have left us."""
         run, since = await self.threads.door(_armed, self.agent, self.sent, self.asked, self.owner)
         self.run, self.ticket = run, admission.ticket_of(run)
-        if monotonic() - since > STALE_SECONDS:
+        if monotonic() - since > longest_stand(first=True):
             raise Stale(_("This process stood still between arming and sending; nothing was sent."))
 
     async def _not_sent(self, reason: Refused | NotArmed) -> None:

@@ -23,7 +23,7 @@ from approvals.refusals import Refused
 BATCH_BYTES = 256 * 1024  # a commit takes as long as reading 64 kB: larger portions keep storing cheap
 BATCH_SECONDS = 0.5  # the longest that received bytes wait for their commit
 TRAILING_SECONDS = 10.0  # after the run's end, without one event
-STALE_SECONDS = 2.0  # between the commit of arming and the first byte
+STALE_SECONDS = 2.0  # between the commit of arming and the first byte: a deadline may pass meanwhile
 # Frames that change what people see are stored and read at once; a hint, nothing is concluded from it.
 URGENT = (b"RUN_", b"_RESULT")
 
@@ -57,7 +57,7 @@ class Delivery:
     async def arm(self) -> None:
         """Raises `NotArmed` for whatever forbids the first byte, also that it comes too long after its record."""
         since = await self.db(arm, self.ticket)
-        if monotonic() - since > STALE_SECONDS:
+        if monotonic() - since > longest_stand(first=self.ticket.resume_pk is None):
             raise Stale("This worker stood still between arming and sending; nothing was sent.")
 
     async def failed(self, trouble: egress.EgressError) -> None:
@@ -219,6 +219,15 @@ def arm(ticket: Ticket) -> float:
         return verb(ticket, now=clock.now())
     except Refused as reason:
         raise NotArmed(str(reason)) from reason
+
+
+def longest_stand(*, first: bool) -> float:
+    """Seconds between arming and sending. An answer that stood longer waits for another attempt, which costs nothing.
+
+    A first run has no deadline and no other attempt: it may stand while nobody can take it for lost, so that a disk
+    that takes seconds for a commit ends no run. Arming renews its lease.
+    """
+    return max(STALE_SECONDS, settings.LEASE_SECONDS / 2) if first else STALE_SECONDS
 
 
 def unsent(ticket: Ticket, sentence: str, *, missed: bool = True) -> None:

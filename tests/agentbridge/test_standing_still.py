@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from agentbridge.runs import queueing
 from agentbridge.work import delivering, sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.worker import find_work
-from approvals.models import Case, User
+from approvals import jsontext
+from approvals.models import AuditEntry, Case, Decision, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task
 from tests.scripted_agent import ScriptedAgent, finishing, pausing
@@ -82,6 +84,24 @@ def test_what_was_armed_too_long_ago_is_not_sent_and_not_counted(
     deliver(ticket)
     assert (delivery(case).state, delivery(case).attempts_made, agent.resumes) == ("ready", 0, [])
     assert Run.objects.get(pk=ticket.run_pk).status == Run.Status.UNSENT
+
+
+def test_a_commit_that_takes_seconds_ends_no_first_run(
+    agent: ScriptedAgent, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(register(agent), alice)
+    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 10)  # a third of a lease since it was armed
+    work()
+    assert (Case.objects.count(), len(agent.posts)) == (1, 1)
+
+
+def test_a_first_run_that_others_may_take_for_lost_is_not_sent(
+    agent: ScriptedAgent, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(register(agent), alice)
+    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 20)
+    work()
+    assert (Run.objects.get(pk=run.pk).status, agent.posts) == (Run.Status.UNSENT, [])
 
 
 def test_a_doubt_ends_when_the_worker_wakes_and_knows_that_nothing_was_sent(
@@ -169,6 +189,20 @@ def test_answers_that_cannot_be_sealed_keep_no_others_waiting(two: list[Case], f
     work()
     assert states(two) == ["settled", "delivered"]
     assert "fault of this desk" in Case.objects.get(pk=two[0].pk).blocked
+
+
+def test_answers_are_sealed_as_they_were_when_the_fault_is_mended(
+    two: list[Case], faulty: Any, olga: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty(sealing, "seal", KeyError("oh"))
+    work()
+    monkeypatch.undo()
+    settling.unblock(two[0], reason="the fault is mended", by=olga, now=timezone.now())
+    work()
+    assert states(two) == ["delivered", "delivered"]
+    entry = AuditEntry.objects.get(verb="case.unblocked", case=two[0])
+    assert (entry.actor, jsontext.loads(entry.data or "")["reason"]) == (olga, "the fault is mended")
+    assert Decision.objects.filter(task__case=two[0]).count() == 1
 
 
 def test_a_delivery_that_cannot_be_prepared_waits_for_a_person(
