@@ -36,10 +36,16 @@ class User(AbstractUser):
     keys = models.JSONField(default=dict, blank=True)  # action → key, where it is not ours
     wants_notices = models.BooleanField(default=False)  # of the browser, for what is urgent
     unread_mentions = models.PositiveIntegerField(default=0)  # a count beside `Mention`, so that no page has to count
+    sessions_ended = models.PositiveIntegerField(default=0)  # how often somebody signed them out everywhere
 
     @property
     def display_name(self) -> str:
         return self.get_full_name() or self.username
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """What a session must know: a new password ends all of a person's sessions, and so does `sessions_ended`."""
+        own: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
+        return f"{own}-{self.sessions_ended}" if self.sessions_ended else own
 
     @cached_property
     def role(self) -> Role | None:
