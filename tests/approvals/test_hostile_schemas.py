@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from approvals import schemas
 from approvals.kit import standard_kit
+from approvals.validation import worker
 from tests.approvals.formpage import Filled
 from tests.desk import ROOT
 
@@ -85,8 +87,6 @@ def test_the_question_can_still_be_answered(name: str) -> None:
 
 
 def test_a_slow_schema_is_asked_once_for_all_its_branches(monkeypatch: pytest.MonkeyPatch) -> None:
-    from approvals import schemas
-
     asked: list[str] = []
 
     def slow(schema: str, value: str) -> list[schemas.Problem]:
@@ -96,6 +96,28 @@ def test_a_slow_schema_is_asked_once_for_all_its_branches(monkeypatch: pytest.Mo
     monkeypatch.setattr(schemas, "problems", slow)
     Filled({"properties": {name: {"oneOf": MANY} for name in "abc"}}, '{"a":{},"b":{},"c":{}}')
     assert len(asked) == 1
+
+
+def test_a_check_without_end_costs_a_part_of_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-54. Processor time is what is counted: nobody waits by the clock here, however busy the machine."""
+    monkeypatch.setattr(worker, "WAIT_SECONDS", 600)
+    assert worker.CHECK_SECONDS <= 0.5, "the page around it, and another process after it, need the rest"
+    checker = worker.Checker()
+    question = json.dumps([text_of("twice on each level"), VALUE, 65536, 32, 0.1]).encode()
+    with pytest.raises(worker.UnusableSchema) as refused:
+        checker.ask(question)
+    assert (refused.value.code, checker.process) == ("too_slow", None)
+
+
+def test_a_slow_check_is_refused_in_the_same_words_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, said = text_of("twice on each level"), []
+    monkeypatch.setattr(worker, "_slow", worker.Slow())
+    for _once in range(2):
+        with pytest.raises(schemas.UnusableSchema) as refused:
+            schemas.problems(text, VALUE)
+        said.append(str(refused.value))
+        monkeypatch.setattr(worker, "_checker", None)  # the second time nothing is asked
+    assert said == ["The schema takes too long to check."] * 2
 
 
 def test_the_kernel_is_asked_for_no_other_machine() -> None:
