@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from approvals import permissions, waiting
 from approvals.models import SavedView, Task
+from approvals.models.cases import State
 from approvals.requests import PersonRequest
 from approvals.verbs import keeping
 from approvals.views import rail
@@ -68,7 +69,8 @@ def _context(
 
 def _rows(request: PersonRequest, tasks: Sequence[Task], kept: Sequence[Task], *, now: datetime) -> list[rows.Row]:
     """The lines of the page, and in their old places those that only stand there because they are being looked at."""
-    decisions = rows.decided(kept) if kept else {}
+    ended = [task for task in (*tasks, *kept) if task.state_at(now) != State.OPEN]
+    decisions = rows.decided(ended) if ended else {}
     keep = {task.pk for task in kept}
     together = sorted((*tasks, *kept), key=news.order) if kept else tasks
     return [

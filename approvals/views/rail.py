@@ -50,6 +50,7 @@ def context(
         "reasons": _values(filters.reasons, glance, lambda facet: facet.reason),
         "holders": _holders(filters, glance),
         "states": waiting.STATES,
+        "verdicts": waiting.VERDICTS,
         "groupings": _groupings(filters),
         "this_view": filters.query(),
         "roles": Role.choices,

@@ -5,7 +5,7 @@ beyond `COUNTED`.
 """
 
 from approvals.waiting.counting import COUNTED, SOON_MINUTES, Counted, Facet, Glance, count, glance, newest_seq
-from approvals.waiting.filters import GROUPS, STATES, Filters
+from approvals.waiting.filters import GROUPS, STATES, VERDICTS, Filters
 from approvals.waiting.pages import PAGE, Page, following, page, still_shown
 from approvals.waiting.selecting import matching, may_claim
 
@@ -15,6 +15,7 @@ __all__ = [
     "PAGE",
     "SOON_MINUTES",
     "STATES",
+    "VERDICTS",
     "Counted",
     "Facet",
     "Filters",

@@ -9,10 +9,11 @@ from datetime import date
 from django.http import QueryDict
 from django.utils.dateparse import parse_date
 
-from approvals.models.cases import EXPIRED, State
+from approvals.models.cases import EXPIRED, State, Verdict
 
 STATES = [State.OPEN, State.SETTLED, EXPIRED, State.WITHDRAWN, State.QUARANTINED]
 GROUPS = ["tool", "agent", "thread"]
+VERDICTS: list[str] = [Verdict.APPROVED, "edited", Verdict.REJECTED, Verdict.ANSWERED, Verdict.CANCELLED]
 RISKS = ("high", "medium", "low")
 LISTS = {"queue": "queues", "agent": "agents", "tool": "tools", "reason": "reasons"}  # in the address → here
 LONGEST_LIST = 50
@@ -29,6 +30,8 @@ class Filters:
     state: str = State.OPEN
     q: str = ""
     claimed: str = ""  # "me", "nobody" or a user name
+    verdict: str = ""  # one of VERDICTS
+    by: str = ""  # who decided: "me" or a user name
     risk: str = ""
     asks: bool = False  # questions without a tool call
     due: int | None = None  # minutes from now
@@ -42,11 +45,17 @@ class Filters:
     @classmethod
     def of(cls, query: QueryDict) -> Filters:
         due, state, risk, group = (query.get(name, "") for name in ("due", "state", "risk", "group"))
+        verdict, by = query.get("verdict", ""), query.get("by", "").strip()
+        verdict = verdict if verdict in VERDICTS else ""
+        state = state if state in STATES else State.OPEN
         return cls(
             **{here: tuple(filter(None, query.getlist(name)[:LONGEST_LIST])) for name, here in LISTS.items()},
-            state=state if state in STATES else State.OPEN,
+            # Nothing open has been decided: who asks for a verdict means what is not open any more.
+            state=State.SETTLED if state == State.OPEN and (verdict or by) else state,
             q=query.get("q", "").strip(),
             claimed=query.get("claimed", "").strip(),
+            verdict=verdict,
+            by=by,
             risk=risk if risk in RISKS else "",
             asks=query.get("asks") == "1",
             due=int(due) if due.isascii() and due.isdigit() and len(due) < 7 else None,
@@ -69,7 +78,7 @@ class Filters:
             yield from ((name, value) for value in getattr(self, here))
         if self.state != State.OPEN:
             yield "state", self.state
-        for name in ("q", "claimed", "risk", "due", "since", "until", "thread", "group"):
+        for name in ("q", "claimed", "verdict", "by", "risk", "due", "since", "until", "thread", "group"):
             if (value := getattr(self, name)) not in ("", None):
                 yield name, str(value)
         for name in ("asks", "aside"):

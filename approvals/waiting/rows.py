@@ -23,7 +23,7 @@ from approvals.waiting.selecting import may_claim
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`decision`: of a line that has been decided meanwhile."""
+    """`decision`: the live one of a line that is not open."""
 
     task: Task
     state: str
@@ -45,6 +45,12 @@ class Row:
         """The arguments of the line, without what is hidden."""
         found = headlines.parts(self.task.headline)
         return [part._replace(value=masking.masked_value(part.name, part.value)) for part in found]
+
+    @property
+    def verdict(self) -> str:
+        """What was decided, as `desk.states` names it."""
+        decision = self.decision
+        return ("edited" if decision.edits is not None else decision.verdict) if decision else ""
 
     @property
     def may_release(self) -> bool:
@@ -152,6 +158,6 @@ def compared(rows: list[Row]) -> tuple[list[headlines.Part], list[Row]]:
 
 
 def decided(tasks: Iterable[Task]) -> dict[int, Decision]:
-    """The live decisions of lines that are kept, by task."""
+    """The live decisions of lines that are not open, by task."""
     live = Decision.objects.live().filter(task__in=list(tasks)).select_related("by")
     return {decision.task_id: decision for decision in live.order_by("pk")}

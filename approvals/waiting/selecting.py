@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.timezone import make_aware
 
 from approvals import audit, permissions
-from approvals.models import Case, SetAside, Task, User
-from approvals.models.cases import EXPIRED, State, TaskQuerySet
+from approvals.models import Case, Decision, SetAside, Task, User
+from approvals.models.cases import EXPIRED, State, TaskQuerySet, Verdict
 from approvals.models.people import Role
 from approvals.verbs import claiming
 from approvals.waiting.filters import Filters
@@ -27,6 +27,7 @@ def matching(user: User, filters: Filters, *, now: datetime) -> TaskQuerySet:
         (filters.thread, Q(thread_key=filters.thread)),
         (filters.risk, Q(queue__risk=filters.risk)),
         (filters.claimed, _on_it(user, filters.claimed, now)),
+        (filters.verdict or filters.by, _decided(user, filters)),
         (filters.asks, Q(tool="")),
         (filters.due is not None, Q(due_at__lte=now + timedelta(minutes=filters.due or 0))),
         (filters.since, Q(case__opened_at__gte=_midnight(filters.since))),
@@ -44,6 +45,17 @@ def _on_it(user: User, claimed: str, now: datetime) -> Q:
     if claimed == "nobody":
         return Q(claimed_by=None) | Q(claimed_at__lte=now - claiming.STALE)
     return Q(claimed_by__username=claimed)
+
+
+def _decided(user: User, filters: Filters) -> Exists:
+    """Whether the decision that counts is this verdict, and by whom."""
+    live = Decision.objects.live().filter(task=OuterRef("pk"))
+    if filters.verdict:
+        verdict = Verdict.APPROVED if filters.verdict == "edited" else filters.verdict
+        live = live.filter(verdict=verdict, edits__isnull=filters.verdict != "edited")
+    if filters.by:
+        live = live.filter(by=user) if filters.by == "me" else live.filter(by__username=filters.by)
+    return Exists(live)
 
 
 def _midnight(day: date | None, *, days: int = 0) -> datetime | None:

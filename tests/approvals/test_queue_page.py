@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals import people
+from approvals import people, reviewing
 from approvals.models import Queue, Task
 from approvals.models.people import Role
 from approvals.verbs import claiming
 from approvals.waiting import counting, pages
-from tests.people import asked, new_task, person, question_kit, shown
+from tests.people import ARGS, asked, decide, new_task, only_task, person, question_kit, shown
 
 pytestmark = pytest.mark.django_db
 
@@ -83,6 +83,40 @@ def test_every_filter_is_in_the_address(page, alice, open_case, query, expected)
     open_case(exhibit=asked(), kit=question_kit())
     claiming.claim(case.tasks.get(), by=alice, now=timezone.now())
     assert tools(page(query)) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?state=settled", ["no", "edited", "yes"]),
+        ("?verdict=approved", ["yes"]),
+        ("?verdict=edited", ["edited"]),
+        ("?verdict=rejected&by=me", []),
+        ("?by=me", ["edited", "yes"]),
+        ("?by=bob", ["no"]),
+        ("?verdict=nonsense", ["waits"]),
+    ],
+)
+def test_what_was_decided_says_how_and_by_whom(page, alice, bob, open_case, query, expected):
+    decide(only_task(open_case(exhibit=shown("yes"))), alice)
+    decide(only_task(open_case(exhibit=shown("edited"))), alice, edits=ARGS.replace("rent", "heat"))
+    decide(only_task(open_case(exhibit=shown("no"))), bob, "rejected")
+    open_case(exhibit=shown("waits"))
+    said = {"yes": "approved by alice", "edited": "approved with edits by alice", "no": "rejected by bob", "waits": ""}
+    response = page(query)
+    assert tools(response) == expected
+    told = re.findall(r"(approved|approved with edits|rejected) by (\w+)<", response.content.decode())
+    assert [" by ".join(one) for one in told] == [said[tool] for tool in expected if said[tool]]
+
+
+def test_a_decision_taken_back_is_none(page, alice, open_case, settings):
+    settings.UNDO_SECONDS = 600
+    case = open_case(exhibit=shown("again"))
+    decide(only_task(case), alice)
+    reviewing.recall(case, by=alice, now=timezone.now())
+    decide(only_task(case), alice, "rejected")
+    assert tools(page("?verdict=approved")) == []
+    assert tools(page("?verdict=rejected")) == ["again"]
 
 
 def test_an_expired_task_is_not_open_but_can_be_found(page, open_case):
