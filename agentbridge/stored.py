@@ -171,8 +171,14 @@ INCIDENTS = (
     _("After its end the run reported an error: %(said)s"),
     _("After the answers were sealed, the call turned out to have other arguments."),
 )
-# Made by gettext where they are raised, and kept in English by the worker: found again where something stands in them.
+# Made by gettext where they are raised, and kept in English by the worker, mostly inside another sentence.
 RAISED = (
+    "This is not an address.", "Only http and https addresses are allowed.",
+    "The address names no host, or no possible port.",
+    "An address must not hold a user name or password; use a header instead.",
+    "The name could not be looked up in time.", "The agent did not answer in time.",
+    "The agent could not be reached in time.", "The agent's certificate or TLS is not accepted: %(reason)s",
+    "The agent refuses connections.", "The connection to the agent broke.",
     "%(host)s is at %(address)s, where no agent may be.",
     "%(host)s is at the internal address %(address)s, which EGRESS_ALLOW does not list.",
     "%(host)s is not listed in EGRESS_ALLOW, so only https is allowed.",
@@ -183,5 +189,8 @@ RAISED = (
     "The schema has more than %(detail)s parts.", "The schema is not JSON: %(detail)s.",
     "The schema is invalid at “%(detail)s”.", "The schema refers to a part it does not have: %(detail)s.",
     "The schema refers to another document (%(detail)s), and nothing is fetched here.",
+    "The schema is invalid: it must be an object, true or false.", "The schema refers to itself without end.",
+    "A pattern of the schema takes too long to check.", "The schema takes too long to check.",
+    "The schema could not be checked here.",
 )  # fmt: skip
 TEMPLATES = (*FLAGS, *BLOCKED, *NOTES, *ENDS, *RUNS, *CONCLUSIONS, *INCIDENTS, *RAISED)

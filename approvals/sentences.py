@@ -54,8 +54,17 @@ def _by_template(text: str) -> str:
     """What stands in the places is somebody else's, or made by a template too: nothing else of it is touched."""
     for template, pattern in _templates.items():
         if found := pattern.fullmatch(text):
-            return gettext(template) % {name: _by_template(value) for name, value in found.groupdict().items()}
+            return gettext(template) % {name: _within(value) for name, value in found.groupdict().items()}
     return text
+
+
+def _within(text: str) -> str:
+    """What stands inside another sentence of ours may have lost its full stop there."""
+    said = _by_template(text)
+    if said != text or text.endswith("."):
+        return said
+    said = _by_template(f"{text}.")
+    return text if said == f"{text}." else said.removesuffix(".")
 
 
 def _pattern(template: str) -> re.Pattern[str]:
