@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from django.core.cache import cache
 from django.db import connection
@@ -14,6 +15,7 @@ from django.utils import translation
 from pytest_socket import socket_allow_hosts
 
 from tests import emptying, trails
+from tests.waiting import PATIENCE
 
 CHROMIUM = "/usr/bin/chromium"
 NODE_CLIENT = Path(__file__).parent / "node"
@@ -21,6 +23,10 @@ NODE_CLIENT = Path(__file__).parent / "node"
 pytest_plugins = ["tests.people"]
 
 emptying.use_for_transaction_tests()
+
+# Clients in tests are as patient as everything else here; the five seconds of httpx fail by chance on a busy machine.
+for step in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, step, PATIENCE)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
+
+from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 PEOPLE = {
@@ -42,7 +44,7 @@ class Desk:
     passwords: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=30))
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=PATIENCE))
 
     @property
     def url(self) -> str:
@@ -68,7 +70,7 @@ class Desk:
             self.manage("add_user", name, *words, given=self.passwords[name] + "\n")
             self.tokens[name] = json.loads(self.manage("add_token", name))["token"]
 
-    def manage(self, *words: str, given: str = "", check: bool = True, seconds: float = 120) -> str:
+    def manage(self, *words: str, given: str = "", check: bool = True, seconds: float = 240) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *words], cwd=ROOT, env={**os.environ, **self.settings}, input=given,
             capture_output=True, text=True, timeout=seconds, check=False,
@@ -86,7 +88,7 @@ class Desk:
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 )  # fmt: skip
         if "serve" in self.processes:
-            self.wait_until(self.is_ready, "/readyz answers 200", seconds=60)
+            self.wait_until(self.is_ready, "/readyz answers 200")
 
     def is_ready(self) -> bool:
         for name, process in self.processes.items():
@@ -99,7 +101,7 @@ class Desk:
         process = self.processes.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, how)
-        process.wait(timeout=30)
+        process.wait(PATIENCE)
 
     def stop(self) -> None:
         for name in list(self.processes):
@@ -127,7 +129,7 @@ class Desk:
         body = {"verdict": verdict, "shownDigest": task["shownDigest"], **more}
         return self.post(f"tasks/{task['code']}/decision", person, body)
 
-    def wait_until(self, holds: Callable[[], Any], what: str, seconds: float = 20) -> Any:
+    def wait_until(self, holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if found := holds():
@@ -135,7 +137,7 @@ class Desk:
             time.sleep(0.05)
         raise AssertionError(f"not within {seconds} s: {what}\n{self.logs()}")
 
-    def case_ends(self, code: str, seconds: float = 20) -> Json:
+    def case_ends(self, code: str, seconds: float = PATIENCE) -> Json:
         """The case once its delivery has ended, whatever the end."""
         moving = {None, "held", "ready", "leased", "armed", "accepted"}
         case: Json = {}
@@ -152,12 +154,6 @@ class Desk:
 
 def new_key() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 @contextlib.contextmanager

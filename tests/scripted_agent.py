@@ -19,11 +19,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 Json = dict[str, Any]
 RESET = "reset"  # cut the connection at once
 HANG = "hang"  # keep it open and say nothing
-PATIENCE = 10.0  # seconds for an event that the test sets; then the connection is cut
-# Bytes to send, seconds or an event to wait for, RESET, HANG, something to do.
+# Bytes to send, seconds or an event of the test to wait for, RESET, HANG, something to do. An event that does not come
+# in time cuts the connection.
 Part = bytes | float | str | threading.Event | Callable[[], Any]
 
 
@@ -127,12 +129,12 @@ class ScriptedAgent:
 
     def __enter__(self) -> ScriptedAgent:
         self._thread.start()
-        assert self._ready.wait(5)
+        assert self._ready.wait(PATIENCE)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join(PATIENCE)
         self._leave_place()
 
     def down(self) -> None:
@@ -140,14 +142,14 @@ class ScriptedAgent:
 
         The port stays bound, though nobody listens: else another test's server could be given it meanwhile.
         """
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(PATIENCE)
         self._place = socket.socket()
         self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._place.bind(("127.0.0.1", self.port))
 
     def up(self) -> None:
         self._leave_place()
-        asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(PATIENCE)
 
     def _leave_place(self) -> None:
         if self._place is not None:

@@ -21,6 +21,7 @@ from agentbridge.guard.journal import Journal
 from agentbridge.guard.trust import Trust
 from tests.scripted_agent import Answer, Json, ScriptedAgent
 from tests.served import served
+from tests.waiting import PATIENCE
 
 clock = partial(datetime.now, UTC)
 YES = {"approved": True}
@@ -42,7 +43,7 @@ class Door:
 
     url: str
     agent: ScriptedAgent
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=20))
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False))
 
     def post(self, run: str, resume: Sequence[Json] | None = None, **more: Any) -> httpx.Response:
         return self.send(json.dumps(asked(run, resume, **more)).encode())
@@ -75,8 +76,9 @@ def before(tmp_path: Path) -> Iterator[Before]:
             journal = Journal(tmp_path / "state", agent=agent.url)
             stack.callback(journal.close)
             guard = Guard(
-                Agent(agent.url, silence=5), journal, trust or Trust(clock=clock), clock=clock, bounds=Bounds(**bounds)
-            )
+                Agent(agent.url, silence=PATIENCE), journal, trust or Trust(clock=clock), clock=clock,
+                bounds=Bounds(**bounds),
+            )  # fmt: skip
             door = Door(stack.enter_context(served(Application(guard))), agent)
             stack.callback(door.http.close)
             return door

@@ -20,6 +20,7 @@ import httpx
 from tests.agentbridge.guard.conftest import NO, answer, asked
 from tests.agentbridge.guard.programs import Bank, GuardProcess
 from tests.scripted_agent import Json
+from tests.waiting import PATIENCE
 
 ENDS = {"RUN_FINISHED", "RUN_ERROR"}
 LANES = 4  # conversations at once
@@ -30,7 +31,7 @@ class Client:
 
     def __init__(self, guard: GuardProcess, thread: str) -> None:
         self.guard, self.thread = guard, thread
-        self.http = httpx.Client(trust_env=False, timeout=20)
+        self.http = httpx.Client(trust_env=False, timeout=PATIENCE)
         self.tries = 0
 
     def __enter__(self) -> Client:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.ports import free_port
 from tests.scripted_agent import Answer, Post, ScriptedAgent, finished, interrupt, play, read_post, result, started
 
 ROOT = Path(__file__).parents[3]
@@ -51,12 +51,6 @@ class Bank(ScriptedAgent):
             pass  # the guard was killed: the work went on, as far as it goes
         finally:
             writer.close()
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 @dataclass
@@ -100,5 +94,5 @@ class GuardProcess:
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(20)
+            self.process.wait(60)
             self.process = None

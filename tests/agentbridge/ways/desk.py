@@ -14,6 +14,7 @@ from agentbridge import registering
 from agentbridge.models import Agent
 from agentbridge.tending import Tokens
 from tests.scripted_agent import ScriptedAgent
+from tests.waiting import PATIENCE
 
 Json = dict[str, Any]
 
@@ -40,7 +41,7 @@ class Outside:
     url: str
     agent: Agent
     tokens: Tokens
-    timeout: float = 20
+    timeout: float = PATIENCE
 
     def headers(self, kind: str, **more: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {getattr(self.tokens, kind)}", "Content-Type": "application/json", **more}
