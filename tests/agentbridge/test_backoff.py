@@ -12,7 +12,7 @@ from agentbridge.delivery import backoff
 from agentbridge.delivery.backoff import Breaker
 from agentbridge.net import egress
 from approvals.models import User
-from tests.bridge_work import Script, delivery, paused_case, register, work
+from tests.bridge_work import Script, delivery, due_again, paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import Answer, finishing, pausing
 
@@ -76,6 +76,7 @@ def test_a_date_is_waited_for(script: Script, alice: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("unhurried")
 def test_an_unreadable_wish_is_no_reason_to_lose_an_answer(script: Script, alice: User) -> None:
     busy = Answer([b"later"], status=429, headers={"Retry-After": "\xb2"})
     case = paused_case(register(script(pausing(), busy)), alice)
@@ -85,6 +86,7 @@ def test_an_unreadable_wish_is_no_reason_to_lose_an_answer(script: Script, alice
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("unhurried")
 def test_a_name_that_leads_inward_for_a_while_gets_nothing_until_it_leads_out_again(
     script: Script, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,6 @@ def test_a_name_that_leads_inward_for_a_while_gets_nothing_until_it_leads_out_ag
         elsewhere.setattr(egress, "_resolve", inward)
         work()
     assert (delivery(case).state, len(agent.resumes)) == ("ready", 0)
-    while delivery(case).state == "ready":
-        work()
+    due_again()
+    work()
     assert (delivery(case).state, len(agent.resumes)) == ("finished", 1)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.utils import timezone
 
-from agentbridge.models import Resume
 from approvals.models import User
 from tests.agentbridge.guard.conftest import Before
-from tests.bridge_work import delivery, paused_case, quick, register, work
+from tests.bridge_work import delivery, due_again, paused_case, quick, register, work, work_until_it_rests
 from tests.people import decide, only_task
 from tests.scripted_agent import RESET, Answer, failed, finishing, pausing, started
 
@@ -20,8 +18,7 @@ def delivered(door, alice: User):
     """An approval on its way through the guard, until nothing moves by itself any more."""
     case = paused_case(register(door.agent, url=door.url + "/agent", replay="guarded"), alice)
     decide(only_task(case), alice)
-    for _try in range(6):
-        work()
+    work_until_it_rests()
     return delivery(case)
 
 
@@ -42,7 +39,7 @@ def test_a_reset_on_the_way_is_asked_about_later_and_then_left_to_a_person(befor
     door = before(pausing(), Answer([started(), RESET]), finishing())
     resume = delivered(door, alice)
     assert resume.state == "ready"  # for when a run of this length must be over
-    Resume.objects.update(next_try_at=timezone.now())
+    due_again()
     work()
     resume.refresh_from_db()
     assert (resume.state, len(door.agent.posts)) == ("outcome_unknown", 2)
