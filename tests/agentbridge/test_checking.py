@@ -12,6 +12,7 @@ from agentbridge import checking, dialects, wording
 from agentbridge.models import Agent
 from agentbridge.wire import reading
 from tests.scripted_agent import HANG, RESET, Answer, ScriptedAgent, failed, started
+from tests.waiting import PATIENCE
 
 JSON = {"Content-Type": "application/json"}
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -23,9 +24,10 @@ def check(url: str, **more) -> checking.Check:
     return asyncio.run(checking.check(Agent(slug="payer", name="Payer", url=url, **more)))
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(checking, "PATIENCE", 0.3)
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    monkeypatch.setattr(checking, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(checking, "SECONDS", 2 * PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,9 @@ def impatient(monkeypatch):
         ("reset", Answer([RESET], head=False)),
     ],
 )
-def test_each_answer_has_its_word(impatient, outcome, answer):
+def test_each_answer_has_its_word(outcome, answer, monkeypatch):
+    if outcome == "slow":
+        monkeypatch.setattr(checking, "PATIENCE", 1)
     with ScriptedAgent([answer]) as agent:
         assert check(agent.url).agent.outcome == outcome
         assert len(agent.posts) == 1
@@ -92,11 +96,11 @@ async def test_no_tls_on_the_other_side():
 
 def test_it_ends_in_time_whatever_comes(monkeypatch):
     monkeypatch.setattr(checking, "SECONDS", 0.4)
-    with ScriptedAgent([Answer([b": drip\n\n", 0.15] * 20)]) as agent:
+    with ScriptedAgent([Answer([b": drip\n\n", 0.15] * 400)]) as agent:
         assert check(agent.url).agent.outcome == "slow"
 
 
-def test_capabilities_are_read_and_decide_nothing(impatient):
+def test_capabilities_are_read_and_decide_nothing():
     published = Answer([b'{"streaming":true}'], 200, JSON)
     with ScriptedAgent([Answer([b"gone"], 404, TEXT), published]) as agent:
         found = check(agent.url, capabilities_url=f"{agent.url}capabilities", headers='[["X-Key","secret"]]')

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from agentbridge.net import client, egress
+from tests.waiting import PATIENCE
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-QUICK = client.Limits(connect_seconds=2, first_event_seconds=0.3, idle_seconds=0.3, stream_bytes=1000)
+PATIENT = client.Limits(
+    connect_seconds=PATIENCE, first_event_seconds=PATIENCE, idle_seconds=PATIENCE, stream_bytes=1000
+)
+HASTY = replace(PATIENT, first_event_seconds=0.3, idle_seconds=0.3)  # for silences
 
 
 def chunk(data: bytes) -> bytes:
@@ -66,8 +71,10 @@ async def go() -> None:
     pass
 
 
-async def ask(agent: Agent, *, arm: Callable[[], Awaitable[None]] = go, body: bytes = b"{}", headers=()) -> list[bytes]:
-    async with client.post(agent.url, headers=headers, body=body, arm=arm, limits=QUICK) as answer:
+async def ask(
+    agent: Agent, *, arm: Callable[[], Awaitable[None]] = go, body: bytes = b"{}", headers=(), limits=PATIENT
+) -> list[bytes]:
+    async with client.post(agent.url, headers=headers, body=body, arm=arm, limits=limits) as answer:
         return [part async for part in answer.aiter()]
 
 
@@ -92,7 +99,7 @@ async def test_arming_refused_closes_with_nothing_sent(agent):
 
     with pytest.raises(LeaseLost):
         await ask(agent, arm=arm)
-    await asyncio.wait_for(agent.closed.wait(), 2)
+    await asyncio.wait_for(agent.closed.wait(), PATIENCE)
     assert agent.got == b""
 
 
@@ -125,14 +132,14 @@ async def test_the_request_is_exactly_ours(agent):
 
 async def test_bytes_are_counted(agent):
     agent.script = [HEAD, chunk(b"abc"), b"0\r\n\r\n"]
-    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=QUICK) as answer:
+    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=PATIENT) as answer:
         assert [part async for part in answer.aiter()] == [b"abc"]
     assert (answer.bytes_received, answer.bytes_sent) == (3, len(agent.got))
 
 
 async def test_a_redirect_is_an_answer_not_a_way(agent):
     agent.script = [b"HTTP/1.1 307 Temporary\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"]
-    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=QUICK) as answer:
+    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=PATIENT) as answer:
         assert (answer.status, answer.header("location")) == (307, "http://127.0.0.1:1/")
     assert agent.connections == 1
 
@@ -140,9 +147,9 @@ async def test_a_redirect_is_an_answer_not_a_way(agent):
 @pytest.mark.parametrize(
     ("script", "kind"),
     [
-        ([1.0], "timeout"),  # no head
-        ([HEAD, 1.0], "timeout"),  # no first event
-        ([HEAD, chunk(b": hi\n"), 1.0], "timeout"),  # idle
+        ([PATIENCE], "timeout"),  # no head
+        ([HEAD, PATIENCE], "timeout"),  # no first event
+        ([HEAD, chunk(b": hi\n"), PATIENCE], "timeout"),  # idle
         ([HEAD, b"5\r\nab"], "reset"),  # cut inside a chunk
         ([HEAD, chunk(b"a")], "reset"),  # no last chunk
         ([b""], "reset"),  # closed without a word
@@ -153,13 +160,14 @@ async def test_a_redirect_is_an_answer_not_a_way(agent):
 async def test_after_arming_no_failure_claims_that_nothing_was_sent(agent, script, kind):
     agent.script = script
     with pytest.raises(egress.EgressError) as failure:
-        await ask(agent)
+        await ask(agent, limits=HASTY if kind == "timeout" else PATIENT)
     assert (failure.value.kind, failure.value.nothing_sent) == (kind, False)
 
 
 async def test_comments_count_as_life(agent):
-    agent.script = [HEAD, *[chunk(b":\n"), 0.1] * 6, b"0\r\n\r\n"]
-    assert b"".join(await ask(agent)) == b":\n" * 6
+    agent.script = [HEAD, *[chunk(b":\n"), 0.1] * 22, b"0\r\n\r\n"]
+    limits = replace(PATIENT, first_event_seconds=2, idle_seconds=2)
+    assert b"".join(await ask(agent, limits=limits)) == b":\n" * 22
 
 
 async def test_an_error_page_is_read_to_64_kilobytes(agent):
@@ -169,9 +177,9 @@ async def test_an_error_page_is_read_to_64_kilobytes(agent):
 
 async def test_leaving_early_closes_the_connection(agent):
     agent.script = [HEAD, chunk(b"a"), 0.2, chunk(b"b"), 0.2, chunk(b"c")]
-    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=QUICK) as answer:
+    async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=PATIENT) as answer:
         assert await anext(answer.aiter()) == b"a"
-    await asyncio.wait_for(agent.closed.wait(), 2)
+    await asyncio.wait_for(agent.closed.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -192,10 +200,8 @@ async def test_environment_proxies_are_ignored(agent, monkeypatch):
 
 async def test_three_hundred_streams_at_once(agent):
     agent.script = [HEAD, 0.2, chunk(b"x"), b"0\r\n\r\n"]
-    patient = client.Limits(connect_seconds=20, first_event_seconds=20, idle_seconds=20, stream_bytes=10)
-
     async def one() -> bytes:
-        async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=patient) as answer:
+        async with client.post(agent.url, headers=(), body=b"{}", arm=go, limits=PATIENT) as answer:
             return b"".join([part async for part in answer.aiter()])
 
     assert set(await asyncio.gather(*[one() for _ in range(300)])) == {b"x"}

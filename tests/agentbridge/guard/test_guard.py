@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
+from agentbridge.guard import app
 from agentbridge.guard.journal import Journal
 from tests.agentbridge.guard.conftest import NO, YES, Before, answer, asked, events
 from tests.scripted_agent import (
@@ -23,6 +25,7 @@ from tests.scripted_agent import (
     result,
     started,
 )
+from tests.waiting import until
 
 PAST, FUTURE = "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
 
@@ -141,30 +144,38 @@ def test_two_equal_answers_at_once_are_one(before: Before) -> None:
 
 
 def test_a_frame_reaches_the_client_before_the_next_one_is_there(before: Before) -> None:
-    door = before(Answer([started(), 0.3, b": wait\n\n", 0.3, finished()]))
+    first, second = Event(), Event()
+    door = before(Answer([started(), first, b": wait\n\n", second, finished()]))
     with door.http.stream("POST", door.url + "/agent", content=json.dumps(asked("r-1"))) as stream:
-        parts = list(stream.iter_raw())
-    assert len(parts) == 3 and parts[1] == b": wait\n\n"
+        parts = stream.iter_raw()
+        assert b"RUN_STARTED" in next(parts)
+        first.set()
+        assert next(parts) == b": wait\n\n"
+        second.set()
+        assert b"RUN_FINISHED" in b"".join(parts)
 
 
 def test_another_input_waits_for_the_run_before_it_or_is_told_to_come_back(before: Before) -> None:
-    door = before(Answer([started(), 1.2, finished()]), finishing(None), patience=0.2)
+    tried = Event()
+    door = before(Answer([started(), tried, finished()]), finishing(None), patience=0.2)
     with ThreadPoolExecutor(2) as threads:
         slow = threads.submit(door.post, "r-1")
-        while not door.agent.posts:
-            pass
+        until(lambda: door.agent.posts)
         busy = door.post("r-2")
         assert (busy.status_code, busy.headers["retry-after"]) == (429, "2")
         assert door.post("r-3", thread="t-2").status_code == 200
+        tried.set()
         slow.result()
     assert len(door.agent.posts) == 2
 
 
 def test_a_client_that_goes_away_loses_nothing(before: Before) -> None:
-    door = before(pausing(), Answer([started(), 0.3, result(), finished()]))
+    gone = Event()
+    door = before(pausing(), Answer([started(), gone, result(), finished()]))
     door.post("r-1")
     with door.http.stream("POST", door.url + "/agent", content=json.dumps(asked("r-2", [answer()]))) as stream:
         next(stream.iter_raw())
+    gone.set()
     told = [event["type"] for event in events(door.post("r-3", [answer()]))]
     assert told == ["RUN_STARTED", "TOOL_CALL_RESULT", "RUN_FINISHED"]
     assert len(door.agent.posts) == 2
@@ -199,9 +210,17 @@ def test_an_agent_that_is_away_has_taken_nothing(before: Before) -> None:
     assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"}
 
 
-def test_a_refusal_of_the_agent_is_repeated_until_somebody_has_heard_it(before: Before) -> None:
-    said = Answer([started(), 0.2, failed("try later", "BUSY")])
-    door = before(pausing(), said, finishing())
+def test_a_refusal_of_the_agent_is_repeated_until_somebody_has_heard_it(
+    before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, until_gone = Event(), app.until_gone
+
+    async def noticed(receive: app.Receive) -> None:
+        await until_gone(receive)
+        gone.set()
+
+    monkeypatch.setattr(app, "until_gone", noticed)
+    door = before(pausing(), Answer([started(), gone, failed("try later", "BUSY")]), finishing())
     door.post("r-1")
     with door.http.stream("POST", door.url + "/agent", content=json.dumps(asked("r-2", [answer()]))) as stream:
         next(stream.iter_raw())
