@@ -50,6 +50,7 @@ def audit(
     told = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     sightings.asked_by_program(told, by=person(request), now=timezone.now())
     before = paging.read_cursor(cursor, int)[0] if cursor else None
+    found = trailsearch.narrowed(found, person(request))
     return listed(trailsearch.newest(found, most=limit + 1, before=before), limit)
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from approvals import audit as trail
 from approvals import permissions, waiting
-from approvals.models import AuditEntry, Sample
+from approvals.models import AuditEntry, Sample, User
 from approvals.models.cases import Verdict
 from approvals.requests import PersonRequest
 from approvals.trail import anchors, sightings, trailpage, trailsearch
@@ -29,7 +29,7 @@ PAGE = 50
 def audit(request: PersonRequest) -> HttpResponse:
     cursor = waiting.newest_seq()  # read first: what happens meanwhile is told again rather than missed
     asked, before = question.asked(request.GET), place(request.GET.get("before", ""))
-    found = [] if asked.problems else trailsearch.newest(asked.entries(request.user), most=PAGE + 1, before=before)
+    found = [] if asked.problems else page(request.user, asked, before)
     context = {
         **listed(request, found),
         "cursor": cursor,
@@ -44,6 +44,11 @@ def audit(request: PersonRequest) -> HttpResponse:
         told = sightings.searched(asked.told, by=request.user, now=current())
         context["cursor"] = sightings.cursor_after(cursor, told)
     return render(request, "approvals/audit.html", {**context, **around(request, asked)}, status=status)
+
+
+def page(user: User, asked: Question, before: int | None) -> list[AuditEntry]:
+    """What is asked for, before a number or up to the newest; one more than is shown where there are older ones."""
+    return trailsearch.newest(trailsearch.narrowed(asked.entries(user), user), most=PAGE + 1, before=before)
 
 
 def listed(request: PersonRequest, found: list[AuditEntry]) -> dict[str, Any]:
