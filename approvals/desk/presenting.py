@@ -110,8 +110,8 @@ def _waiting(panel: Panel, verdict: str) -> dict[str, Any]:
 def line_under(panel: Panel, verdict: str) -> str:
     """What the button does; a kit that knows better about the other side is heard first."""
     form = panel.kit.forms[verdict]
-    if verdict == APPROVED and panel.may_edit and panel.exhibit.tool:
-        return _("lets %(tool)s run with what the fields hold now") % {"tool": panel.exhibit.tool.name}
+    if verdict == APPROVED and panel.may_edit and (name := _tool_name(panel)):
+        return _("lets %(tool)s run with what the fields hold now") % {"tool": name}
     if verdict == CANCELLED and panel.kit.cancel != "safe":
         return _(form.note) if form.note else _what_cancel_does(panel.kit.cancel)
     return _(form.note) if form.note and not _is_plain(form) else _plain_line(panel, verdict)
@@ -129,7 +129,13 @@ def _plain_line(panel: Panel, verdict: str) -> str:
         CANCELLED: (_("no answer at all: the agent takes it as not done"),) * 2,
     }
     with_tool, without = lines[verdict]
-    return with_tool.replace("%(tool)s", panel.exhibit.tool.name) if panel.exhibit.tool else without
+    name = _tool_name(panel)
+    return with_tool.replace("%(tool)s", name) if name else without
+
+
+def _tool_name(panel: Panel) -> str:
+    """Empty without a call, and where the stream never said what is called."""
+    return panel.exhibit.tool.name if panel.exhibit.tool else ""
 
 
 def _what_cancel_does(cancel: str) -> str:
