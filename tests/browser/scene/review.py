@@ -106,8 +106,9 @@ def in_the_queue(stage: Stage) -> dict[str, View]:
     return {
         "queue": View("alice", "queue/"), "queue-empty": View("alice", "queue/?q=nothing"),
         "queue-grouped": View("alice", "queue/?group=tool"), "queue-threads": View("alice", "queue/?group=thread"),
+        "queue-filters": View("alice", "queue/#filters"),
         "queue-keys": View("alice", "queue/", lambda page: page.keyboard.press("?")),
-        "queue-filters": View("alice", "queue/#filters"), "queue-aside": View("alice", "queue/?aside=1"),
+        "queue-aside": View("alice", "queue/?aside=1"),
         "queue-decided": View("alice", "queue/?state=settled"), "queue-expired": View("alice", "queue/?state=expired"),
         "queue-gone": View("alice", "queue/?tool=pay_just_now", decided_meanwhile(stage)),
         "queue-operator": View("olga", "queue/"), "queue-nothing": View("nora", "queue/"),
