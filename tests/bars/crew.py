@@ -146,20 +146,28 @@ class Crew:
         return made
 
     def cases(self, agent: Agent, threads: Sequence[str]) -> list[Case]:
-        """Ask on each thread and wait for the workers to bring the questions; in the order of the threads."""
-        for thread in threads:
-            self.ask(agent, thread)
-        found = Case.objects.filter(agent=agent.slug)
-        self.until(lambda: found.count() >= len(threads), f"{len(threads)} cases of {agent.slug}", 60 + len(threads))
-        by_thread = {case.thread_key: case for case in found}
-        return [by_thread[key_of(thread)] for thread in threads]
+        """Ask on each thread and wait for the workers to bring the questions; in the order of the threads.
+
+        A first run may be lost on a busy machine, and is asked for again.
+        """
+        found, by_thread = Case.objects.filter(agent=agent.slug), dict[str, Case]()
+        asking = Run.objects.in_flight().filter(thread__agent=agent)
+        for _again in range(5):
+            for thread in threads:
+                if key_of(thread) not in by_thread:
+                    self.ask(agent, thread)
+            self.until(lambda: not asking.exists(), f"{agent.slug} has been asked", 240 + len(threads))
+            by_thread = {case.thread_key: case for case in found.all()}
+            if len(by_thread) >= len(threads):
+                return [by_thread[key_of(thread)] for thread in threads]
+        raise AssertionError(f"some questions of {agent.slug} never come\n{self.log.read_text()[-3000:]}")
 
     def settled(self) -> None:
         """Until nothing is under way any more: every delivery has a named end or waits for a person."""
         seconds = 120 + 2 * Case.objects.count()
         self.until(lambda: not under_way(), "every delivery ends or waits for a person", seconds)
 
-    def until(self, holds: Callable[[], Any], what: str, seconds: float = 60) -> None:
+    def until(self, holds: Callable[[], Any], what: str, seconds: float = 240) -> None:
         end = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > end:

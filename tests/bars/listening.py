@@ -9,6 +9,8 @@ import socket
 from types import TracebackType
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 TEXT, PING = 0x81, 0x89
 
 
@@ -16,7 +18,7 @@ class Page:
     """Subscribed from the start. `hear` waits for the next news."""
 
     def __init__(self, port: int, session: str, *, topics: list[str]) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [
             "GET /live/ HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Origin: http://127.0.0.1:{port}",
@@ -42,7 +44,7 @@ class Page:
         assert len(text) < 126
         self.socket.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
 
-    def hear(self, seconds: float = 10) -> Any:
+    def hear(self, seconds: float = PATIENCE) -> Any:
         """The next message. Raises TimeoutError when none comes."""
         self.socket.settimeout(seconds)
         first, size = self.exactly(2)

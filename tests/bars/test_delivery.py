@@ -7,7 +7,7 @@ import pytest
 from tests.bars import behaviours, crashing, plays, rereading, together, web
 from tests.bars.conftest import MakeCrew
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_r01_killed_workers_lose_and_double_nothing(crew_of: MakeCrew) -> None:
@@ -49,7 +49,7 @@ def test_r12_a_redirect_is_never_followed(crew_of: MakeCrew) -> None:
     plays.redirected(crew_of(), times=10)
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_r13_every_behaviour_ends_as_the_table_says(crew_of: MakeCrew) -> None:
     behaviours.behaviours(crew_of(IDLE_SECONDS=8, RUN_SECONDS=20), times=2)
 

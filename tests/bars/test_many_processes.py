@@ -15,7 +15,7 @@ from tests.people import decide, only_task
 
 @pytest.mark.postgres
 @pytest.mark.redis
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 def test_every_open_page_hears_of_what_any_process_did(crew_of: MakeCrew, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", os.environ.get("REDIS_URL_TEST", ""))
     crew = crew_of()

@@ -9,7 +9,7 @@ import pytest
 from approvals.models import Queue, User
 from tests.bars import races
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from tests.bars import records
 from tests.bars.conftest import MakeCrew
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_r35_of_what_was_erased_no_word_is_left_anywhere(crew_of: MakeCrew) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.bars import ways
 from tests.bars.conftest import MakeCrew
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_whoever_saw_a_pause_through_a_killed_relay_finds_its_case(crew_of: MakeCrew) -> None:

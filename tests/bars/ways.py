@@ -51,7 +51,7 @@ class Caller:
         self.seen[name] = b""
         sent = {"json": asked(f"{self.thread}-{name}", self.thread, **more), "headers": self.headers}
         broken = contextlib.suppress(httpx.TransportError)
-        with broken, httpx.stream("POST", self.url, timeout=30, trust_env=False, **sent) as got:
+        with broken, httpx.stream("POST", self.url, timeout=60, trust_env=False, **sent) as got:
             for part in got.iter_raw() if got.status_code == 200 else ():
                 self.seen[name] += part
 
@@ -92,7 +92,7 @@ def recorded(run_id: str) -> bytes:
 
 def ended(crew: Crew) -> None:
     """What is still open is decided, what is left behind is swept: every end has a name, and the invariants hold."""
-    crew.until(lambda: not Run.objects.in_flight().exists(), "every run ends", 60)
+    crew.until(lambda: not Run.objects.in_flight().exists(), "every run ends")
     for case in Case.objects.filter(state="open"):
         crew.decide(case)
     crew.settled()
@@ -125,10 +125,10 @@ def connector_killed(crew: Crew, *, rounds: int) -> None:
         site.wait()
 
         def fetched() -> bool:
-            assert start("--once").wait(timeout=60) == 0
+            assert start("--once").wait(timeout=240) == 0
             return not owed()
 
-        crew.until(fetched, "every answer is fetched", 120)
+        crew.until(fetched, "every answer is fetched", 480)
         crew.lapse()  # the minute of those whose run nobody will push
         ended(crew)
     finally:

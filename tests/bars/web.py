@@ -42,7 +42,7 @@ class Site:
             words = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
             return subprocess.Popen(words, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
 
-    def wait(self, seconds: float = 60) -> None:
+    def wait(self, seconds: float = 240) -> None:
         """Until it can take decisions."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -74,9 +74,9 @@ def killed(crew: Crew, *, decisions: int, kills: int = 3) -> None:
         for n, task in enumerate(tasks):
             waiting.put(task)
             if n % (decisions // (kills + 1)) == decisions // (2 * kills + 2):
-                crew.until(lambda n=n: len(answers) >= n // 2, "the clients decide", 120)
+                crew.until(lambda n=n: len(answers) >= n // 2, "the clients decide", 480)
                 site.again()
-        crew.until(lambda: len(answers) == decisions, "every decision is acknowledged", 120 + decisions)
+        crew.until(lambda: len(answers) == decisions, "every decision is acknowledged", 480 + decisions)
     finally:
         for _ in range(CLIENTS):
             waiting.put(None)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def killed(crew: Crew, *, decisions: int, kills: int = 3) -> None:
 
 def client(site: Site, token: str, waiting: queue.SimpleQueue[Task], answers: list[tuple[int, str]]) -> None:
     """Decides one after the other; tries again with the same token until it is answered, then once more."""
-    with httpx.Client(trust_env=False, timeout=10) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         while (task := waiting.get()) is not None:
             first = insist(http, site, token, task)
             assert insist(http, site, token, task) == first

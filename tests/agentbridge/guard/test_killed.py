@@ -23,6 +23,6 @@ def seed() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)  # as many starts of a process as there are rounds
+@pytest.mark.timeout(900)  # as many starts of a process as there are rounds
 def test_killed_at_random_no_answer_is_lost_or_run_twice(tmp_path: Path, seed: int) -> None:
     killing.killed_at_random(tmp_path, seed=seed, rounds=20)
