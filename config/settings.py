@@ -121,6 +121,7 @@ LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/queue/"
 LOGOUT_REDIRECT_URL = LOGIN_URL
 SESSION_COOKIE_AGE = 12 * 60 * 60  # one working day
+PASSWORD_RESET_TIMEOUT = 24 * 60 * 60  # a link by which somebody chooses a password
 _cookie_prefix = "__Host-" if HTTPS else ""  # browsers refuse the prefix without Secure
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_cookie_prefix}session", f"{_cookie_prefix}csrf"
 LANGUAGE_COOKIE_NAME = f"{_cookie_prefix}language"
@@ -199,6 +200,7 @@ RUN_SECONDS = environment.seconds("RUN_SECONDS", 30 * 60)
 # Limits on what strangers send.
 FRAME_LIMIT = environment.whole("FRAME_LIMIT", 10 * 2**20)
 STREAM_LIMIT = environment.whole("STREAM_LIMIT", 64 * 2**20)
+UNREAD_LIMIT = environment.whole("UNREAD_LIMIT", 16 * 2**20)  # more than a FRAME_LIMIT: frames come at once
 BODY_LIMIT = environment.whole("BODY_LIMIT", 2**20)  # `config.limits`: STREAM_LIMIT where agents' hosts push
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a form from a large schema
@@ -207,6 +209,8 @@ SCHEMA_DEPTH = environment.whole("SCHEMA_DEPTH", 32, most=100)
 PATTERN_MS = environment.whole("PATTERN_MS", 100, most=10_000)
 AGENT_PARALLEL = environment.whole("AGENT_PARALLEL", 8)
 WORKER_STREAMS = environment.whole("WORKER_STREAMS", 200)
+HOST_WAITS = environment.whole("HOST_WAITS", 8)
+HOST_WAITS_IN_ALL = environment.whole("HOST_WAITS_IN_ALL", 100)
 MASK_NAMES = environment.names("MASK_NAMES", masking.NAMES)
 MASK_VALUES = environment.patterns("MASK_VALUES", masking.VALUES)
 THREAD_ROUNDS = environment.whole("THREAD_ROUNDS", 100)  # K-7: a chain of questions can be endless

@@ -74,7 +74,7 @@ def check(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
 def serve(given: argparse.Namespace) -> int:
     """Until SIGTERM or Ctrl-C."""
     # Imported here: it installs Twisted's reactor, which settling does not want.
-    from agentbridge.guard.server import PatientServer
+    from agentbridge.guard.server import server_at
 
     trust = Trust(given.keys, given.issuer, given.audience, given.require_signature, clock=clock)
     if given.keys:
@@ -87,7 +87,7 @@ def serve(given: argparse.Namespace) -> int:
     for thread in journal.doubts():
         log.warning("In doubt, and waiting for its owner: thread %r", thread)
     guard = Guard(Agent(given.agent, silence=given.silence), journal, trust, clock=clock, bounds=bounds)
-    server = PatientServer(
+    server = server_at(
         Application(guard), host=given.host, port=given.port,
         ready_callable=lambda: log.info("Guarding %s at http://%s:%s", given.agent, given.host, given.port),
     )  # fmt: skip

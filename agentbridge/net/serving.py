@@ -1,33 +1,96 @@
-"""Daphne, but an answer that breaks in the middle breaks off for its client, and for nobody else.
+"""Daphne, but with patience, and an answer that breaks in the middle breaks off for its client, and for nobody else.
 
-By itself Daphne tries to answer 500 where an answer has begun; that fails, its client waits for ever, and the loop that
-puts away finished requests has ended with it.
+By itself Daphne takes whatever the application writes: a client that does not read fills this process's memory. And it
+tries to answer 500 where an answer has begun; that fails, its client waits for ever, and the loop that puts away
+finished requests has ended with it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 from daphne.server import Server
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer
 
 log = logging.getLogger("agentbridge.net.serving")
 
+STALLED_SECONDS = 120.0  # without taking what waits for it, a client is gone or wants to hold us
+
+
+@implementer(IPushProducer)
+class Tap:
+    """What Twisted tells when a connection's buffer is full, and when it has room again."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.open.set()
+
+    def pauseProducing(self) -> None:
+        self.open.clear()
+
+    def resumeProducing(self) -> None:
+        self.open.set()
+
+    def stopProducing(self) -> None:
+        self.open.set()
+
 
 class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
-    """What the application raises before its answer begins is Daphne's to answer."""
+    """Each part of an answer waits until the one before it has left.
 
-    def __init__(self, application: Any, **more: Any) -> None:
+    What the application raises before its answer begins is Daphne's to answer. A client that takes nothing for
+    `patience` seconds is `ConnectionAbortedError` for the application.
+    """
+
+    def __init__(self, application: Any, *, patience: float = STALLED_SECONDS, **more: Any) -> None:
         super().__init__(application=application, server_name="", **more)
-        self._application = application
+        self._application, self._patience = application, patience
         self.application = self._answered
 
     async def _answered(self, scope: Any, receive: Any, send: Any) -> None:
+        (protocol,) = send.args  # `Server.create_application` binds it
         try:
             await self._application(scope, receive, send)
+        except asyncio.CancelledError:
+            self._break_off(protocol)
+            raise
+        except ConnectionAbortedError:
+            self._break_off(protocol)
         except Exception:
-            (protocol,) = send.args  # `Server.create_application` binds it
             if not getattr(protocol, "_response_started", False):
                 raise
             log.exception("An answer broke off.")
-            protocol.loseConnection()  # without its last chunk: the client sees that this was not all
+            self._break_off(protocol)
+
+    def _break_off(self, protocol: Any) -> None:
+        """Without its last chunk: the client sees that this was not all. What it does not take is not kept for it."""
+        if not getattr(protocol, "_response_started", False):  # nothing was said yet, or it is a WebSocket
+            return
+        tap = self.connections.get(protocol, {}).get("tap")
+        if tap is None or tap.open.is_set():
+            protocol.loseConnection()
+        elif protocol.channel is not None:
+            protocol.channel.transport.abortConnection()
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        tap = self.connections.get(protocol, {}).get("tap")
+        if message["type"] == "http.response.start" and protocol in self.connections and tap is None:
+            tap = self.connections[protocol]["tap"] = Tap()
+            protocol.registerProducer(tap, True)
+        if tap is not None and not tap.open.is_set():
+            await self._room(tap)
+        last = message["type"] == "http.response.body" and not message.get("more_body")
+        if tap is not None and last and protocol.channel is not None:
+            protocol.unregisterProducer()
+        await super().handle_reply(protocol, message)
+
+    async def _room(self, tap: Tap) -> None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await tap.open.wait()
+        except TimeoutError:
+            log.warning("A client that did not read was cut off.")
+            raise ConnectionAbortedError from None

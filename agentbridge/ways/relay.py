@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
 from time import monotonic
 
 import structlog
@@ -24,6 +23,7 @@ from agentbridge.net import client, egress
 from agentbridge.runs.recorder import Recording
 from agentbridge.ways import admission
 from agentbridge.ways.keeping import Keeper, Page
+from agentbridge.ways.passing import Passage
 from agentbridge.wire.record import RunInput
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import (
@@ -76,8 +76,7 @@ class Relayed:
         self._reading: asyncio.Task[None] | None = None
         self._cut: str | None = None
         self._trouble = ""
-        self._coming: asyncio.Queue[bytes | None] = asyncio.Queue()  # at most one stream's limit
-        self._attended = True
+        self.passage = Passage(limit=settings.UNREAD_LIMIT)
         self._received = 0
         self._seam = b""
         self._ending = False
@@ -95,7 +94,9 @@ class Relayed:
             self._say(trouble if isinstance(trouble, Exception) else Unanswered(_("Nothing was sent to the agent.")))
             raise
         finally:
-            self._coming.put_nowait(None)
+            self.passage.finish()
+            if self.passage.overrun:
+                log.warning("relay.caller_too_slow", run=self.run and self.run.pk)
 
     async def _ask(self) -> None:
         try:
@@ -154,7 +155,7 @@ class Relayed:
                 if self._may_end(part) or self._held:
                     self._held.append((self._received, part))
                 else:
-                    self._forward(part)
+                    self.passage.add(part)
                 self.threads.keeper.add(page, part, urgent=bool(self._held))
         except egress.EgressError as ended:
             self._cut = ended.sentence if ended.kind in ("timeout", "limit") else None
@@ -189,19 +190,7 @@ class Relayed:
     def _release(self, stored: int) -> None:
         """What waited for its record and has it."""
         while self._held and self._held[0][0] <= stored:
-            self._forward(self._held.popleft()[1])
-
-    def _forward(self, part: bytes) -> None:
-        if self._attended:
-            self._coming.put_nowait(part)
-
-    async def body(self) -> AsyncIterator[bytes]:
-        """What the caller gets; leaving it early changes nothing for the recording."""
-        try:
-            while (part := await self._coming.get()) is not None:
-                yield part
-        finally:
-            self._attended = False
+            self.passage.add(self._held.popleft()[1])
 
 
 def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Run, float]:

@@ -1,0 +1,67 @@
+"""What is on its way to one caller: in order, bounded, and dropped once nobody takes it any more.
+
+The recording never waits for a caller. One who takes nothing while an agent talks on is cut off where it stands:
+nothing is left out in between, and everything is on record (`…/threads/<id>/events`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+
+class Passage:
+    """Between an agent's answer and its one listener."""
+
+    def __init__(self, *, limit: int) -> None:
+        """`limit`: bytes that may wait for the listener."""
+        self.overrun = False  # the listener was cut off
+        self._limit, self._waiting = limit, 0
+        self._parts: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self._over = self._left = False
+        self._listener: asyncio.Task[object] | None = None
+
+    def add(self, part: bytes) -> None:
+        if self._left:
+            return
+        self._parts.append(part)
+        self._waiting += len(part)
+        self._news.set()
+        if self._waiting > self._limit:
+            self._cut()
+
+    def finish(self) -> None:
+        self._over = True
+        self._news.set()
+
+    def _cut(self) -> None:
+        """The listener may be waiting for its socket, which says nothing: it is woken."""
+        self.overrun = True
+        self._leave()
+        if self._listener is not None:
+            self._listener.cancel()
+
+    def _leave(self) -> None:
+        self._left = True
+        self._parts.clear()
+        self._waiting = 0
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """To the end. Leaving it early changes nothing for the recording."""
+        self._listener = asyncio.current_task()
+        try:
+            while not self.overrun:
+                while self._parts:
+                    part = self._parts.popleft()
+                    self._waiting -= len(part)
+                    yield part
+                if self._over:
+                    return
+                self._news.clear()
+                await self._news.wait()
+            raise ConnectionAbortedError  # before the listener was there to be woken
+        finally:
+            self._listener = None
+            self._leave()
