@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -81,7 +82,7 @@ async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
         status, code = (504, "agent_silent") if reason.late else (502, "agent_unreachable")
         raise ApiProblem(status, code, str(reason)) from None
     answer = relayed.head.result()
-    response = unbuffered(relayed.body(), answer.header("content-type") or "application/octet-stream")
+    response = unbuffered(relayed.passage.parts(), answer.header("content-type") or "application/octet-stream")
     response.status_code = answer.status
     for name in PASSED_ON:
         if answer.header(name.lower()):
@@ -154,7 +155,13 @@ async def resumes(request: HttpRequest, agent: Agent) -> HttpResponseBase:
         wait = max(0.0, float(request.GET.get("wait", "0")))
     except ValueError:
         raise problems.bad_query(_("“wait” is a number of seconds.")) from None
-    found = await pull.owed(agent, wait=wait, db=carrying.here().db)
+    relays = carrying.here()
+    try:
+        with relays.waits.another(agent) if wait else nullcontext():
+            found = await pull.owed(agent, wait=wait, db=relays.db)
+    except pull.Crowded:
+        text = _("As many requests as may wait for answers already do. Ask again, or without “wait”.")
+        raise ApiProblem(429, "too_many", text, retry_after=BUSY_SECONDS) from None
     return HttpResponse(b'{"resumes":[' + b",".join(found) + b"]}", content_type="application/json")
 
 

@@ -16,6 +16,7 @@ from django.conf import settings
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent
 from agentbridge.ways import admission
+from agentbridge.ways.pull import Waits
 from agentbridge.ways.relay import Relayed, Threads
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.leases import let_go, renew
@@ -37,6 +38,7 @@ class Relays:
         self.db = DatabaseThreads()  # for the other ways in
         self.threads = Threads()
         self._carried: dict[asyncio.Task[None], Relayed] = {}
+        self.waits = Waits()
         self._followers = 0
         self._tending: dict[str, asyncio.Task[None]] = {}
 

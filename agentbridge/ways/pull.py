@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from time import monotonic
 
+from django.conf import settings
 from django.db import transaction
 
 from agentbridge.delivery import resuming
@@ -25,6 +29,28 @@ ANSWER_SECONDS = 60  # from handing out to the pushed run
 POLL_SECONDS = 0.3
 LONGEST_WAIT = 60.0
 AT_ONCE = 8  # their minute begins together
+
+
+class Crowded(Exception):
+    """As many requests wait for answers as may."""
+
+
+class Waits:
+    """Who waits at this moment: each holds a connection and asks the database three times a second."""
+
+    def __init__(self) -> None:
+        self._of: Counter[int] = Counter()
+
+    @contextmanager
+    def another(self, agent: Agent) -> Iterator[None]:
+        """Raises Crowded, before anything is handed out."""
+        if self._of[agent.pk] >= settings.HOST_WAITS or self._of.total() >= settings.HOST_WAITS_IN_ALL:
+            raise Crowded
+        self._of[agent.pk] += 1
+        try:
+            yield
+        finally:
+            self._of[agent.pk] -= 1
 
 
 async def owed(agent: Agent, *, wait: float, db: Database) -> list[bytes]:

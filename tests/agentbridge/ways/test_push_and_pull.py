@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 from agentbridge.delivery import settling
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.runs import recorder
+from agentbridge.ways import pull
 from agentbridge.ways import push as pushing
 from agentbridge.work import sweeping
 from approvals.models import Case, User
@@ -19,6 +21,7 @@ from tests.agentbridge.ways.desk import Json, Outside, asked, outside
 from tests.bridge_work import work
 from tests.people import decide, in_seconds, only_task
 from tests.scripted_agent import call, finished, interrupt, result, started
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SSE = "text/event-stream"
@@ -133,6 +136,34 @@ def test_two_that_fetch_at_once_get_it_once(approved: Outside) -> None:
     for one in crowd:
         one.join()
     assert len(got) == 1 and Run.objects.filter(kind="resumed").count() == 1
+
+
+def test_a_host_waits_in_so_many_requests_and_no_more(host: Outside, settings: Any, monkeypatch: Any) -> None:
+    settings.HOST_WAITS = 1
+    decided, looked = threading.Event(), threading.Event()
+    monkeypatch.setattr(pull, "hand_out", lambda _agent: looked.set() or [b"{}"] * decided.is_set())
+    waiting = threading.Thread(target=host.owed, args=[60])
+    waiting.start()
+    assert looked.wait(PATIENCE)
+    late = httpx.get(host.address("/resumes?wait=5"), headers=host.headers("host"), timeout=PATIENCE)
+    assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (429, "too_many", "5")
+    assert host.owed() == []
+    decided.set()
+    waiting.join()
+    assert host.owed(5) == [{}]
+
+
+def test_all_hosts_together_wait_in_so_many_requests(settings: Any) -> None:
+    settings.HOST_WAITS, settings.HOST_WAITS_IN_ALL = 2, 3
+    waits, agents = pull.Waits(), [Agent(pk=n) for n in range(3)]
+    with ExitStack() as stack:
+        for agent in (agents[0], agents[0], agents[1]):
+            stack.enter_context(waits.another(agent))
+        for agent in agents:
+            with pytest.raises(pull.Crowded):
+                stack.enter_context(waits.another(agent))
+    with waits.another(agents[2]):
+        pass
 
 
 def test_a_fetch_waits_for_the_decision(host: Outside, alice: User) -> None:
