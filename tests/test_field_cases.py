@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ SLOW = {
 HELD = {"PASS", "MANUAL"}  # MANUAL: all that a program can judge held
 LANES = 2  # one class waits for minutes: it plays beside the others
 LIMIT_SECONDS = 1800
+LINES = 40  # of the product's log, and of its trail, beside a case that did not hold
 
 pytestmark = [pytest.mark.cases, pytest.mark.timeout(LIMIT_SECONDS + 60), pytest.mark.xdist_group("cases")]
 
@@ -39,10 +43,13 @@ def clean_environment() -> dict[str, str]:
 
 
 def start(ids: list[str], results: Path) -> subprocess.Popen[str]:
+    """One lane; its databases and logs stay in a folder beside the results."""
+    folder = results.with_suffix("")
+    folder.mkdir()
     return subprocess.Popen(
         [sys.executable, CASES / "run_cases.py", "--project", ROOT, "--python", sys.executable,
-         "--only", ",".join(ids), "--json", results],
-        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+         "--only", ",".join(ids), "--json", results, "--keep"],
+        env={**clean_environment(), "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
 
@@ -60,10 +67,26 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
             each.wait(60)
     missing = [said[path] for path in lanes if not path.exists()]
     assert not missing, "\n".join(missing)
-    yield {case["id"]: case for path in lanes for case in json.loads(path.read_text("utf-8"))}
+    yield {
+        case["id"]: {**case, "left": left_by(path, number)}
+        for path in lanes
+        for number, case in enumerate(json.loads(path.read_text("utf-8")), 1)
+    }
+    for path in lanes:
+        shutil.rmtree(path.with_suffix(""))
+
+
+def left_by(results: Path, number: int) -> list[str]:
+    """What the product printed in the n-th case of a lane, and wrote to its trail: it is started anew for each."""
+    (folder,) = results.with_suffix("").glob("cases-*")
+    log = folder / f"product-{number}.log"
+    printed = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+    with closing(sqlite3.connect(folder / f"case-{number}.sqlite3")) as database:
+        entries = database.execute("SELECT at, verb, CAST(sentence AS TEXT) FROM approvals_auditentry ORDER BY seq").fetchall()
+    return [*printed[-LINES:], *(" ".join(map(str, entry)) for entry in entries[-LINES:])]
 
 
 @pytest.mark.parametrize("case", selected())
 def test_field_case(case: str, results: dict[str, Any]) -> None:
     result = results[case]
-    assert result["word"] in HELD, "\n".join([result["summary"], *result["failures"]])
+    assert result["word"] in HELD, "\n".join([result["summary"], *result["failures"], *result["left"]])
