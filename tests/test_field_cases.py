@@ -82,8 +82,8 @@ def left_by(results: Path, number: int) -> list[str]:
     log = folder / f"product-{number}.log"
     printed = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
     with closing(sqlite3.connect(folder / f"case-{number}.sqlite3")) as database:
-        entries = database.execute("SELECT at, verb, CAST(sentence AS TEXT) FROM approvals_auditentry ORDER BY seq").fetchall()
-    return [*printed[-LINES:], *(" ".join(map(str, entry)) for entry in entries[-LINES:])]
+        entries = database.execute("SELECT at, verb, CAST(sentence AS TEXT) FROM approvals_auditentry ORDER BY seq")
+        return [*printed[-LINES:], *[" ".join(map(str, entry)) for entry in entries][-LINES:]]
 
 
 @pytest.mark.parametrize("case", selected())
