@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -12,11 +14,12 @@ from tests.people import decide, in_seconds, new_task, only_task
 
 def test_last_moment_is_a_margin_before_the_deadline(alice, open_case, settings):
     settings.EXPIRY_MARGIN_SECONDS = 5
-    task = only_task(open_case(deadline=in_seconds(60)))
+    deadline = in_seconds(60)
+    task = only_task(open_case(deadline=deadline))
 
     with pytest.raises(reviewing.Expired):
-        decide(task, alice, now=in_seconds(55.5))
-    decide(task, alice, now=in_seconds(54))
+        decide(task, alice, now=deadline - timedelta(seconds=5))
+    decide(task, alice, now=deadline - timedelta(seconds=5.001))
 
 
 def test_earliest_deadline_expires_all(alice, payments, open_case):
