@@ -122,6 +122,7 @@ ACTIONS: dict[str, Sign] = {
     "answer_again": Sign("retry", "", _("Answer again"), _("A new case opens with the old answers filled in.")),
     "send_cancelled": Sign("slash", "", _("Tell the agent"), _("Answers in time go out; every other is cancelled.")),
     "rebind": Sign("link", "", _("Send to the new address"), _("The agent's address changed after sealing.")),
+    "unblock": Sign("retry", "", _("Try again"), _("What was in the way is mended. Every check is made once more.")),
     "accept": Sign("eye", "", _("Open for review"), _("You looked at the deviation and accept it.")),
     "abandon": Sign("trash", "", _("Abandon"), _("Nothing more is sent.")),
 }

@@ -18,6 +18,7 @@ from approvals.kit import VerdictKit
 from approvals.models import Case, Exhibit, Queue, Task
 from approvals.models.cases import State
 from approvals.models.people import Role
+from approvals.verbs import casework
 
 Flag = Mapping[str, Any]
 
@@ -195,7 +196,7 @@ def _void_decision(case: Case, task: Task, now: datetime) -> int | None:
     if live is None:
         return None
     task.decisions.filter(pk=live.pk).update(voided_at=now)
-    locking.ask_again(case, [task])
+    casework.ask_again(case, [task], now=now)
     return live.pk
 
 

@@ -5,13 +5,10 @@ The lock is the row on PostgreSQL; on SQLite the write lock, which BEGIN IMMEDIA
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from django.utils.translation import gettext as _
 
 from approvals import permissions
 from approvals.models import Case, Task, User
-from approvals.models.cases import State
 from approvals.refusals import Invalid, NotAllowed
 from approvals.schemas import Problem
 
@@ -47,11 +44,3 @@ def locked_operator(person: User, reason: str) -> User:
     if not reason.strip():
         raise Invalid([Problem("/reason", _("Say why: this needs a reason."))])
     return fresh
-
-
-def ask_again(case: Case, tasks: Sequence[Task]) -> None:
-    """Open tasks, and with them their case, that had an answer."""
-    Task.objects.filter(pk__in=[task.pk for task in tasks], state=State.SETTLED).update(state=State.OPEN)
-    Case.objects.filter(pk=case.pk, state=State.SETTLED, taken_at__isnull=True).update(
-        state=State.OPEN, settled_at=None, deliver_after=None
-    )

@@ -14,6 +14,7 @@ PAGE_SEES = "302 200 404 200 200 200"
 OPERATORS = "401 403 404 409 403 403"  # 409: theirs to do, but not where the world's case is
 AGENTS = "401 401 401 401 401 401"  # the agent's own callers and host only
 CLOSED = "404 404 404 404 404 404"
+ADMINS = "302 403 403 403 403 200"
 
 API = {
     "GET api/v1/": CLOSED,
@@ -31,6 +32,7 @@ API = {
     "POST api/v1/cases/<code>/close-expired": OPERATORS,
     "POST api/v1/cases/<code>/accept-deviation": OPERATORS,
     "POST api/v1/cases/<code>/rebind": OPERATORS,
+    "POST api/v1/cases/<code>/unblock": OPERATORS,
     "POST api/v1/cases/<code>/abandon": "401 403 404 200 403 403",
     "POST api/v1/agents/<slug>/runs": "401 202 404 202 403 403",
     "GET api/v1/runs": PERSONS,
@@ -85,8 +87,24 @@ PAGES = {
     "POST tasks/<slug:code>/note/": "302 303 404 303 403 403",
     "GET tasks/<slug:code>/precedents/": PAGE_SEES,
     "POST cases/<slug:code>/reading/": PAGE_SEES,
+    "GET people/": ADMINS,
+    "GET people/new/": ADMINS,
+    "POST people/new/": "302 403 403 403 403 200",
+    "GET people/<slug:pseudonym>/": ADMINS,
+    "POST people/<slug:pseudonym>/rights/": "302 403 403 403 403 409",  # 409: the form was not drawn from what is now
+    "POST people/<slug:pseudonym>/switch/": "302 403 403 403 403 303",
+    "POST people/<slug:pseudonym>/sessions/": "302 403 403 403 403 303",
+    "POST people/<slug:pseudonym>/tokens/": "302 403 403 403 403 303",
+    "POST people/<slug:pseudonym>/password/": "302 403 403 403 403 200",
+    "GET queues/": ADMINS,
+    "POST queues/": "302 403 403 403 403 303",
+    "GET queues/<int:number>/": ADMINS,
+    "POST queues/<int:number>/": "302 403 403 403 403 409",  # as above
+    "POST queues/<int:number>/hidden/": "302 403 403 403 403 303",
     "GET accounts/me/": SIGNED_IN,
     "POST accounts/me/": "302 303 303 303 303 303",
+    "GET accounts/password/<slug:uidb64>/<slug:token>/": CLOSED,  # to whom nobody gave a link
+    "POST accounts/password/<slug:uidb64>/<slug:token>/": CLOSED,
     "GET accounts/login/": "200 302 302 302 302 302",
     "POST accounts/logout/": "302 302 302 302 302 302",
     "GET agents/": SIGNED_IN,
@@ -143,9 +161,17 @@ BODIES = {
     "POST api/v1/cases/<code>/close-expired": {"action": "abandon", "reason": "why"},
     "POST api/v1/cases/<code>/accept-deviation": {"reason": "why"},
     "POST api/v1/cases/<code>/rebind": {"reason": "why"},
+    "POST api/v1/cases/<code>/unblock": {"reason": "why"},
     "POST api/v1/cases/<code>/abandon": {"reason": "why"},
     "POST api/v1/incidents/<int:number>/close": {"reason": "why"},
     "POST agents/<slug:slug>/start/": {"message": "hello"},
+    "POST people/new/": {"name": "newcomer", "role": "auditor"},
+    "POST people/<slug:pseudonym>/rights/": {"role": "auditor", "reason": "why"},
+    "POST people/<slug:pseudonym>/switch/": {"to": "off", "reason": "why"},
+    "POST people/<slug:pseudonym>/tokens/": {"token": "all"},
+    "POST queues/": {"name": "refunds"},
+    "POST queues/<int:number>/": {"risk": "low", "reason": "why"},
+    "POST queues/<int:number>/hidden/": {"name": "iban", "reason": "why"},
     "POST agents/<slug:slug>/edit/": {
         "name": "Payer", "url": "https://127.0.0.1/", "queue": "payments", "dialect": "auto", "replay": "unknown",
     },

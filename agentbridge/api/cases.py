@@ -142,6 +142,16 @@ def rebind(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @router.post(
+    "cases/{code}/unblock", response=ANSWERS, by_alias=True, summary="What was in the way is mended: try again",
+    openapi_extra=schema.takes(schema.ReasonIn),
+)  # fmt: skip
+def unblock(request: HttpRequest, code: str) -> HttpResponse:
+    """The answers stay as they are, and every check is made again: what still stands blocks the case again."""
+    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
+    return act(request, code, lambda case: settling.unblock(case, reason=reason, by=by, now=timezone.now()))
+
+
+@router.post(
     "cases/{code}/abandon", response=ANSWERS, by_alias=True, summary="Give a case up",
     openapi_extra=schema.takes(schema.ReasonIn),
 )  # fmt: skip

@@ -82,9 +82,19 @@ def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool 
         expired = case.is_expired(now)
         offered = {
             "accept": case.state == State.QUARANTINED, "rebind": rebind and not expired,
-            "send_cancelled": expired and cancel_is_safe(case), "abandon": True,
+            "unblock": can_be_unblocked(case, resume) and (expired or not rebind),
+            "send_cancelled": expired and not case.blocked and cancel_is_safe(case), "abandon": True,
         }  # fmt: skip
     return tuple(action for action, holds in offered.items() if holds)
+
+
+def can_be_unblocked(case: Case, resume: Resume | None) -> bool:
+    """Its answers could not be sealed, or not be proven: none of them has left, and each check can be made again.
+
+    What made a case unanswerable from the start (no usable id) is no such thing: nobody could decide it.
+    """
+    unsent = resume is None or resume.state in (DeliveryState.READY, DeliveryState.EXPIRED_UNSENT)
+    return bool(case.blocked) and case.state == State.SETTLED and unsent
 
 
 def cancel_is_safe(case: Case) -> bool:

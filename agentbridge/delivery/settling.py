@@ -202,6 +202,19 @@ def _replace(resume: Resume, *, by: User, now: datetime) -> None:
 
 
 @transaction.atomic
+def unblock(case: Case, *, reason: str, by: User, now: datetime) -> None:
+    """What kept the answers from being sealed or proven is mended, an operator says: the worker looks at them anew.
+
+    The answers stay as they were decided, or sealed, and every check is made again: what still stands blocks again.
+    Raises NotAllowed, Invalid, WrongState.
+    """
+    case, by = locking.locked_case(case), locking.locked_operator(by, reason)
+    if not ledger.can_be_unblocked(case, current(case)):
+        raise WrongState(_("Nothing is in the way of %(code)s that could be mended.") % {"code": case.code})
+    reviewing.unblock(case, by=by, reason=reason, now=now)
+
+
+@transaction.atomic
 def rebind(case: Case, *, reason: str, by: User, now: datetime) -> None:
     """The agent's address changed after sealing, and an operator says that it is still the same agent."""
     case, by = locking.locked_case(case), locking.locked_operator(by, reason)

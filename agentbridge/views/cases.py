@@ -37,11 +37,12 @@ def case_delivery(request: PersonRequest, code: str) -> HttpResponse:
 @login_required
 @vary_on_headers("HX-Request")
 def case_standing(request: PersonRequest, code: str) -> HttpResponse:
-    """Where the answers are, in a word and what comes next: for the head of the case."""
+    """Where the answers are, what comes next, and what did not fit: for the head of the case."""
     case, now = find_case(request, code), timezone.now()
     resume = ledger.current(case)
     sign = rows.sign_of(case, resume, now) if ledger.state_of(case, now, resume) else None
     context = {"case": case, "sign": sign, "next_step": nextsteps.of(case, resume, sign, now) if sign else ""}
+    context["incidents"] = case.incidents.filter(closed_at=None).order_by("pk")
     return answer(request, "agentbridge/_case_standing.html", context)
 
 
@@ -83,6 +84,8 @@ def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> 
         settling.abandon(case, reason=reason, by=by, now=now)
     elif action == "rebind":
         settling.rebind(case, reason=reason, by=by, now=now)
+    elif action == "unblock":
+        settling.unblock(case, reason=reason, by=by, now=now)
     elif action == "accept":
         reviewing.accept(case, by=by, reason=reason, now=now)
     else:

@@ -6,6 +6,7 @@ or to people.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -113,6 +114,20 @@ def unblock(case: Case, *, by: User, reason: str, now: datetime) -> None:
     audit.record(
         "case.unblocked", f"{case.code} may go on." + _said(by, reason), actor=by, case=case, data=data, now=now
     )
+
+
+def ask_again(case: Case, tasks: Sequence[Task], *, by: User | None = None, now: datetime) -> None:
+    """Open tasks, and with them their case, that had an answer; the caller has locked the case and says why.
+
+    What kept those answers from being sealed was said of them, so it is in the way no longer.
+    """
+    Task.objects.filter(pk__in=[task.pk for task in tasks], state=State.SETTLED).update(state=State.OPEN)
+    settled = Case.objects.filter(pk=case.pk, state=State.SETTLED, taken_at__isnull=True)
+    if not settled.update(state=State.OPEN, settled_at=None, deliver_after=None):
+        return
+    if Case.objects.filter(pk=case.pk).exclude(blocked="").update(blocked=""):
+        said = f"{case.code} is open again: what was in the way of its answers went with them."
+        audit.record("case.unblocked", said, actor=by, case=case, data={"was": case.blocked}, now=now)
 
 
 @transaction.atomic

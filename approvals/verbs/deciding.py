@@ -32,7 +32,7 @@ from approvals.refusals import (
 )
 from approvals.schemas import Problem
 from approvals.trail import anchors, attempts, chain
-from approvals.verbs import answering, opening
+from approvals.verbs import answering, casework, opening
 from approvals.verbs.answering import Answer, Given
 
 SAME_QUESTION = "interruptId"  # tasks of a case that agree in this ref are one question asked twice
@@ -117,7 +117,7 @@ def recall(case: Case, *, by: User, task: Task | None = None, now: datetime) -> 
     for decision in own:
         _may(by, decision.task, decision.verdict)
     Decision.objects.filter(pk__in=[decision.pk for decision in own]).update(recalled_at=now)
-    locking.ask_again(case, [decision.task for decision in own])
+    casework.ask_again(case, [decision.task for decision in own], by=by, now=now)
     for decision in own:
         _record_recalled(decision, by, now)
     return own

@@ -95,7 +95,8 @@ def test_a_case_of_another_queue_does_not_exist(charlie, case):
     [
         ("resolve-doubt", {"action": "resend", "reason": "why"}),
         ("close-expired", {"action": "abandon", "reason": "why"}),
-        ("accept-deviation", {"reason": "why"}), ("rebind", {"reason": "why"}), ("abandon", {"reason": "why"}),
+        ("accept-deviation", {"reason": "why"}), ("rebind", {"reason": "why"}), ("unblock", {"reason": "why"}),
+        ("abandon", {"reason": "why"}),
     ],
 )  # fmt: skip
 def test_only_operators_find_ways_out(alice, carol, case, path, body):
