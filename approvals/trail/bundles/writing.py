@@ -16,11 +16,10 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from django.db.models import QuerySet
-from django.template.loader import render_to_string
 
 from approvals.models import AuditEntry, Checkpoint, PublicKey
 from approvals.trail import chain, checkpoints, merkle, signednote, signing
-from approvals.trail.bundles import spreadsheet
+from approvals.trail.bundles import spreadsheet, summary
 
 FORMAT = 2
 SIGNED = b"countersign/bundle/v2\n"  # before the manifest's bytes: this key signs checkpoints too
@@ -37,6 +36,8 @@ class Found:
     """What the entries are about, for what goes along with them."""
 
     entries: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
     verbs: Counter[str] = field(default_factory=Counter)
     people: Counter[str] = field(default_factory=Counter)
     conversations: set[tuple[str, str]] = field(default_factory=set)  # agent and thread key
@@ -45,6 +46,8 @@ class Found:
 
     def see(self, row: Mapping[str, Any]) -> None:
         self.entries += 1
+        self.first = min(self.first or row["at"], row["at"])
+        self.last = max(self.last or row["at"], row["at"])
         self.verbs[row["verb"]] += 1
         self.people[row["actor__username"] or ""] += 1
         self.conversations.update([(row["agent"], row["thread_key"])] if row["thread_key"] else [])
@@ -108,7 +111,7 @@ def _files(bundle: Bundle, found: Found) -> Iterator[tuple[str, Iterable[bytes]]
     yield "log-keys.txt", ["".join(f"{key}\n" for key in keys).encode()]
     for extra in bundle.extras:
         yield from extra(found)
-    yield "summary.html", [_summary(bundle, found)]
+    yield "summary.html", summary.pieces(bundle, found)
     for name in SHIPPED:
         yield name, [(Path(__file__).parent / name).read_bytes()]
 
@@ -177,12 +180,6 @@ def _signature(manifest: bytes, bundle: Bundle) -> bytes:
     pair = signing.signer(PublicKey.Purpose.CHECKPOINT, now=bundle.made_at)
     named = signednote.key_id(checkpoints.origin(), pair.raw)
     return b"%s %s\n" % (base64.b64encode(named), base64.b64encode(pair.private.sign(SIGNED + manifest)))
-
-
-def _summary(bundle: Bundle, found: Found) -> bytes:
-    context = {"bundle": bundle, "found": found, "verbs": found.verbs.most_common(), "log": checkpoints.origin(),
-               "people": [(name, count) for name, count in found.people.most_common() if name]}  # fmt: skip
-    return render_to_string("approvals/bundle_summary.html", context).encode()
 
 
 def _member(
