@@ -67,8 +67,15 @@ def test_who_was_told_is_what_is_on_record(carol, alice, bob, task, read):
     claiming.take_over(task, by=bob, reason="she is away", now=timezone.now())
     text = read(carol, task.case).text
     told = ["It stood in queue “payments”", "The desk sends no mail.", "alice named in a note: bob.",
-            "bob took it over from alice, who finds that on the case."]  # fmt: skip
-    assert [text.count(words) for words in told] == [1, 1, 1, 1]
+            "bob took it over from alice, who finds that on the case.", "Nobody had it on screen."]  # fmt: skip
+    assert [text.count(words) for words in told] == [1] * len(told)
+
+
+def test_who_had_it_on_screen_is_told_with_the_moment(carol, alice, task, read, client):
+    client.force_login(alice)
+    client.get(f"/cases/{task.case.code}/")
+    at = AuditEntry.objects.get(verb="case.shown").at
+    assert f"On screen of: alice ({at:%Y-%m-%d %H:%M:%S}." in read(carol, task.case).text
 
 
 def test_a_decision_without_a_look_says_so(carol, alice, task, read):
