@@ -26,7 +26,8 @@ from approvals.trail import checkpoints, trailpage
 if TYPE_CHECKING:
     from approvals.trail.bundles.writing import Bundle, Found
 
-AT_ONCE = 200  # cases in one table, and in memory
+AT_ONCE = 20  # cases in memory: what was asked may be long
+TABLE = 200  # cases in one table
 MOST_TOLD = 1000  # cases told one by one: more would not open in a browser, and nobody would print them
 OPENING = """<!doctype html>
 <html lang="en">
@@ -94,23 +95,16 @@ class Told:
     asked: list[Asked]
     stages: list[Stage]
 
-    @property
-    def entries(self) -> int:
-        return sum(len(stage.rows) for stage in self.stages)
 
-    @property
-    def tools(self) -> list[str]:
-        named = (content.tool.name for asked in self.asked for content in asked.proposed[-1:] if content.tool)
-        return list(dict.fromkeys(named))
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A case in the table: what is not in the bundle is empty."""
 
-    @property
-    def is_question(self) -> bool:
-        """Something was asked that is no call."""
-        return any(not content.erased for asked in self.asked for content in asked.proposed)
-
-    @property
-    def given(self) -> list[Given]:
-        return [given for asked in self.asked for given in asked.given]
+    case: Case
+    tools: list[str]
+    is_question: bool  # something was asked that is no call
+    given: list[Given]
+    entries: int
 
 
 def pieces(bundle: Bundle, found: Found) -> Iterator[bytes]:
@@ -122,16 +116,18 @@ def pieces(bundle: Bundle, found: Found) -> Iterator[bytes]:
     yield _drawn("approvals/bundle_summary.html", {**about, "verbs": found.verbs.most_common(),
                                                         "decided": found.verbs["task.decided"]})  # fmt: skip
     codes = sorted(found.cases)
-    for start in range(0, len(codes), AT_ONCE):
-        batch = codes[start : start + AT_ONCE]
+    for start in range(0, len(codes), TABLE):
+        batch = codes[start : start + TABLE]
         places = {"first": start + 1, "last": start + len(batch), "count": len(codes), "linked": start < MOST_TOLD}
-        yield _drawn("approvals/bundle_cases.html", {**places, "cases": _read(bundle, batch)})
-    for start in range(0, min(len(codes), MOST_TOLD), AT_ONCE):
-        for told in _read(bundle, codes[start : min(start + AT_ONCE, MOST_TOLD)]):
-            with masking.applying(hiding.rules_of_case(told.case.code)):
-                yield _drawn("approvals/bundle_case.html", {"told": told})
+        yield _drawn("approvals/bundle_cases.html", {**places, "cases": [_line(told) for told in _read(bundle, batch)]})
+    yield from map(_case, _read(bundle, codes[:MOST_TOLD]))
     yield _drawn("approvals/bundle_checking.html", {**about, "untold": max(0, len(codes) - MOST_TOLD)})
     yield b"</body>\n</html>\n"
+
+
+def _case(told: Told) -> bytes:
+    with masking.applying(hiding.rules_of_case(told.case.code)):
+        return _drawn("approvals/bundle_case.html", {"told": told})
 
 
 def _drawn(template: str, context: dict[str, Any]) -> bytes:
@@ -139,17 +135,30 @@ def _drawn(template: str, context: dict[str, Any]) -> bytes:
         return render_to_string(template, context).encode()
 
 
-def _read(bundle: Bundle, codes: Sequence[str]) -> list[Told]:
-    """These cases, in a handful of queries."""
+def _read(bundle: Bundle, codes: Sequence[str]) -> Iterator[Told]:
+    """These cases, some at a time, in a handful of queries each."""
     tasks = Task.objects.select_related("queue").order_by("position").prefetch_related(
         Prefetch("exhibits", Exhibit.objects.order_by("version")),
         Prefetch("decisions", Decision.objects.select_related("by").order_by("pk")),
     )  # fmt: skip
-    cases = Case.objects.filter(code__in=codes).order_by("code").prefetch_related(Prefetch("tasks", tasks))
-    told: dict[int | None, list[AuditEntry]] = defaultdict(list)
-    for entry in bundle.entries.filter(case__in=cases).select_related("actor", "task", "case").order_by("seq"):
-        told[entry.case_id].append(entry)
-    return [_told(case, told[case.pk]) for case in cases]
+    for start in range(0, len(codes), AT_ONCE):
+        some = Case.objects.filter(code__in=codes[start : start + AT_ONCE])
+        told: dict[int | None, list[AuditEntry]] = defaultdict(list)
+        for entry in bundle.entries.filter(case__in=some).select_related("actor", "task", "case").order_by("seq"):
+            told[entry.case_id].append(entry)
+        for case in some.order_by("code").prefetch_related(Prefetch("tasks", tasks)):
+            yield _told(case, told[case.pk])
+
+
+def _line(told: Told) -> Line:
+    newest = [content for asked in told.asked for content in asked.proposed[-1:]]
+    return Line(
+        case=told.case,
+        tools=list(dict.fromkeys(content.tool.name for content in newest if content.tool)),
+        is_question=any(not content.tool and not content.erased for content in newest),
+        given=[Given(decision=given.decision, content=None) for asked in told.asked for given in asked.given],
+        entries=sum(len(stage.rows) for stage in told.stages),
+    )
 
 
 def _told(case: Case, entries: Sequence[AuditEntry]) -> Told:
