@@ -28,6 +28,8 @@ BRIEFS = {
     ANSWERED: gettext_lazy("goes back"),
     CANCELLED: gettext_lazy("no answer"),
 }
+# What a yes and a no say where no call waits for them.
+WITHOUT_TOOL = {APPROVED: gettext_lazy("says yes"), REJECTED: gettext_lazy("says no")}
 DOES = {APPROVED: "approve", REJECTED: "reject", ANSWERED: "answer", CANCELLED: "cancel"}
 ICONS = {APPROVED: "check", REJECTED: "cross", ANSWERED: "form", CANCELLED: "slash"}
 
@@ -90,7 +92,7 @@ def buttons(panel: Panel) -> list[Button]:
     """In the order of the kit: what is offered, and what is not with its reason."""
     offered = [
         Button(value=verdict, label=str(LABELS[verdict]), icon=ICONS[verdict], line=line_under(panel, verdict),
-               brief=str(BRIEFS[verdict]), **_waiting(panel, verdict))
+               brief=_brief(panel, verdict), **_waiting(panel, verdict))
         for verdict in panel.verdicts
     ]
     refused = [
@@ -105,6 +107,11 @@ def _waiting(panel: Panel, verdict: str) -> dict[str, Any]:
     """A yes is no button before all is opened that its queue wants opened (`verbs.opening`)."""
     waits = bool(panel.unread) and verdict in (APPROVED, ANSWERED)
     return {"is_offered": False, "waits": _("after the whole text")} if waits else {}
+
+
+def _brief(panel: Panel, verdict: str) -> str:
+    """`line_under` where there is no room for a sentence."""
+    return str(BRIEFS[verdict] if panel.exhibit.tool else WITHOUT_TOOL.get(verdict, BRIEFS[verdict]))
 
 
 def line_under(panel: Panel, verdict: str) -> str:
