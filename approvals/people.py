@@ -19,31 +19,38 @@ from approvals.models.people import Role
 def set_queue(
     name: str, *, risk: str | None = None, reason_required: bool | None = None, reason_length: int | None = None,
     reason_codes: Sequence[Sequence[str]] | None = None, whole_text_first: bool | None = None,
-    by: User | None = None, now: datetime,
+    by: User | None = None, because: str = "", now: datetime,
 ) -> Queue:  # fmt: skip
-    """Create a queue or change how it decides; None leaves a thing as it is."""
-    queue, created = Queue.objects.select_for_update().get_or_create(name=name)
+    """Create a queue or change how it decides; None leaves a thing as it is. `because` goes on the trail."""
+    queue, created = Queue.objects.select_for_update(no_key=True).get_or_create(name=name)
     wanted = {
         "risk": risk, "reason_required": reason_required, "reason_length": reason_length,
         "reason_codes": None if reason_codes is None else [list(pair) for pair in reason_codes],
         "whole_text_first": whole_text_first,
     }  # fmt: skip
     changed = {key: to for key, to in wanted.items() if to is not None and to != getattr(queue, key)}
+    before = {} if created else _rules(queue)
     for key, to in changed.items():
         setattr(queue, key, to)
     if created or changed:
         queue.save(update_fields=list(changed))
-        _record_queue(queue, created, by, now)
+        _record_queue(queue, before, by, because, now)
     return queue
 
 
-def _record_queue(queue: Queue, created: bool, by: User | None, now: datetime) -> None:
-    said = f"Queue “{queue.name}” " + ("was made" if created else "was changed") + f": {queue.risk} risk."
-    data = {
-        "queue": queue.name, "risk": queue.risk, "reasonRequired": queue.reason_required,
-        "reasonLength": queue.reason_length, "reasonCodes": queue.reason_codes,
-        "wholeTextFirst": queue.whole_text_first,
+def _rules(queue: Queue) -> dict[str, Any]:
+    """How a queue decides, as an entry keeps it."""
+    return {
+        "risk": queue.risk, "reasonRequired": queue.reason_required, "reasonLength": queue.reason_length,
+        "reasonCodes": queue.reason_codes, "wholeTextFirst": queue.whole_text_first,
     }  # fmt: skip
+
+
+def _record_queue(queue: Queue, before: dict[str, Any], by: User | None, because: str, now: datetime) -> None:
+    said = f"Queue “{queue.name}” " + ("was changed" if before else "was made") + f": {queue.risk} risk."
+    after = _rules(queue)
+    was = {name: value for name, value in before.items() if value != after[name]}
+    data = {"queue": queue.name, **after, "was": was, "reason": because or None}
     audit.record("queue.changed", said, actor=by, data=data, now=now)
 
 
@@ -56,6 +63,7 @@ def set_user(
     service: bool = False,
     password: str | None = None,
     by: User | None = None,
+    because: str = "",
     now: datetime,
 ) -> User:
     """Create a person or replace their role and queues, and the password when one is given.
@@ -63,7 +71,7 @@ def set_user(
     A service person never has a password: it decides by token only. Raises ValidationError for a weak password.
     """
     person = _person(name)
-    before = _rights(person)
+    before = None if person._state.adding else rights_of(person)
     person.is_service = service
     if service or (password is None and person._state.adding):
         person.set_unusable_password()
@@ -73,11 +81,11 @@ def set_user(
     created = person._state.adding
     person.save()
     person.groups.set([Group.objects.get_or_create(name=role.value)[0]])
-    person.queues.set([set_queue(queue, by=by, now=now) for queue in queues])
+    person.queues.set(_queues(queues, by, now))
     _record_changed(person, role, queues, created, password is not None, by, now)
     after = {"role": role.value, "queues": sorted(set(queues)), "service": service}
     if before is not None and before != after:
-        _record_rights(person, before, after, by, now)
+        _record_rights(person, before, after, by, because, now)
     return person
 
 
@@ -92,26 +100,31 @@ def give_token(person: User, *, by: User | None = None, now: datetime) -> str:
 
 def _person(name: str) -> User:
     """Locked, so that a decision being made with the old rights ends first."""
-    return User.objects.select_for_update().filter(username=name).first() or User(username=name)
+    return User.objects.select_for_update(no_key=True).filter(username=name).first() or User(username=name)
 
 
-def _rights(person: User) -> dict[str, Any] | None:
-    """What this person may do now, as an entry keeps it; None for somebody new."""
-    if person._state.adding:
-        return None
+def _queues(names: Sequence[str], by: User | None, now: datetime) -> list[Queue]:
+    """Those there are, and new ones for the others."""
+    known = {queue.name: queue for queue in Queue.objects.filter(name__in=names)}
+    return [known.get(name) or set_queue(name, by=by, now=now) for name in dict.fromkeys(names)]
+
+
+def rights_of(person: User) -> dict[str, Any]:
+    """What this person may do now, as an entry keeps it."""
     queues = sorted(person.queues.values_list("name", flat=True))
     return {"role": person.role.value if person.role else None, "queues": queues, "service": person.is_service}
 
 
 def _record_rights(
-    person: User, before: dict[str, Any], after: dict[str, Any], by: User | None, now: datetime
+    person: User, before: dict[str, Any], after: dict[str, Any], by: User | None, because: str, now: datetime
 ) -> None:  # fmt: skip
-    said = f"{person.display_name} was {_told(before)}, and is {_told(after)} now."
+    said = f"{person.display_name} was {told(before)}, and is {told(after)} now."
     data = {"user": person.username, "pseudonym": person.pseudonym, "from": before, "to": after}
+    data |= {"reason": because} if because else {}
     audit.record("role.changed", said, actor=by, data=data, now=now)
 
 
-def _told(rights: dict[str, Any]) -> str:
+def told(rights: dict[str, Any]) -> str:
     words = ("service " if rights["service"] else "") + (rights["role"] or "without a role")
     return f"{words} in {', '.join(rights['queues'])}" if rights["queues"] else words
 

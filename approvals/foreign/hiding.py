@@ -93,8 +93,9 @@ def show(case: Case, tasks: Iterable[tuple[Task, list[str]]], *, by: User, reaso
 
 @transaction.atomic
 def set_rule(
-    *, name: str = "", looks: str = "", queue: Queue | None = None, agent: str = "", remove: bool = False, now: datetime
-) -> None:
+    *, name: str = "", looks: str = "", queue: Queue | None = None, agent: str = "", remove: bool = False,
+    by: User | None = None, because: str = "", now: datetime,
+) -> None:  # fmt: skip
     """Add or take away one rule of a queue, an agent or everywhere."""
     told: dict[str, Any] = {"queue": queue, "agent": agent, "by_name": name, "by_looks": looks}
     rules = MaskRule.objects.filter(**told) if queue else MaskRule.objects.filter(**{**told, "queue": None})
@@ -102,5 +103,8 @@ def set_rule(
     if changed:
         where = f"queue {queue.name}" if queue else f"agent {agent}" if agent else "every queue"
         said = f"Values {'are no longer' if remove else 'are'} hidden in {where}."
-        data = {"queue": queue.name if queue else None, "agent": agent or None, "name": name, "looks": looks}
-        audit.record("mask.changed", said, data={**data, "removed": remove}, now=now)
+        data: dict[str, Any] = {
+            "queue": queue.name if queue else None, "agent": agent or None, "name": name, "looks": looks,
+        }  # fmt: skip
+        data |= {"removed": remove, "reason": because or None}
+        audit.record("mask.changed", said, actor=by, data=data, now=now)
