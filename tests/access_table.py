@@ -94,7 +94,7 @@ PAGES = {
     "POST people/<slug:pseudonym>/rights/": "302 403 403 403 403 409",  # 409: the form was not drawn from what is now
     "POST people/<slug:pseudonym>/switch/": "302 403 403 403 403 303",
     "POST people/<slug:pseudonym>/sessions/": "302 403 403 403 403 303",
-    "POST people/<slug:pseudonym>/tokens/": "302 403 403 403 403 303",
+    "POST people/<slug:pseudonym>/tokens/": "302 403 403 403 403 409",  # 409: there is none
     "POST people/<slug:pseudonym>/password/": "302 403 403 403 403 200",
     "GET queues/": ADMINS,
     "POST queues/": "302 403 403 403 403 303",

@@ -37,7 +37,7 @@ def test_every_route_has_a_row_and_every_row_a_route():
 
 
 @pytest.fixture
-def world(alice, charlie, olga, carol, adam, open_case, payments):
+def world(alice, bob, charlie, olga, carol, adam, open_case, payments):
     """A case of payments that a run of the agent asked; the people of the columns."""
     run = rows.add_run(rows.add_agent(payments))
     case = open_case()
@@ -48,7 +48,9 @@ def world(alice, charlie, olga, carol, adam, open_case, payments):
     found = rows.incident(case, run)
     ids = {"run_id": "run-1", "thread_id": "thread-1", "slug": "payer", "number": found.pk}
     beside = audit_rows.one_of_each(case, auditor=carol, admin=adam)
-    ids["part"] = "message"
+    beside["queues/"] = payments.pk
+    # Bob is nobody of the columns: whoever is disabled there asks for nothing afterwards.
+    ids |= {"part": "message", "pseudonym": bob.pseudonym, "uidb64": "MQ", "token": "no-link"}
     return {**people, **made, **ids, "case": case, "task": task, "beside": beside}
 
 

@@ -12,6 +12,7 @@ from django.utils.functional import SimpleLazyObject
 from approvals import permissions, waiting
 from approvals.desk import shortcuts
 from approvals.models import User
+from approvals.models.people import Role
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "now": now,
         "section": request.path.strip("/").partition("/")[0],
         "role": role.label if role else "",
+        "looks_after_people": role == Role.ADMIN,
         "keys_on": isinstance(user, User) and user.keys_on,
         "shortcuts": SimpleLazyObject(lambda: shortcuts.of(user)) if isinstance(user, User) else (),
         "open_count": SimpleLazyObject(lambda: waiting.count(user, now=now))

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 
+from approvals import permissions
 from approvals.refusals import Invalid, NotAllowed, Refused
 from approvals.requests import PersonRequest
 
@@ -25,3 +26,9 @@ def is_done(request: PersonRequest, deed: Callable[[], Any]) -> bool:
     else:
         return True
     return False
+
+
+def administrators_only(request: PersonRequest) -> None:
+    """Raises PermissionDenied."""
+    if refusal := permissions.may_administer(request.user):
+        raise PermissionDenied(refusal)
