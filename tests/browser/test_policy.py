@@ -69,7 +69,7 @@ def test_a_reviewer_s_whole_loop_is_within_the_policy(
     [
         ("carol", ("audit/", "audit/?q=payments", "audit/findings/", "audit/erasures/", "deliveries/")),
         ("olga", ("deliveries/", "agents/", "agents/ledgerline/", "queue/")),
-        ("adam", ("agents/new/", "agents/ledgerline/edit/", "accounts/me/")),
+        ("adam", ("agents/new/", "agents/ledgerline/edit/", "accounts/me/", "people/", "people/new/", "queues/")),
     ],
 )
 def test_everybody_s_pages_are_within_the_policy(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.browser.scene import audit, delivery, house, review
+from tests.browser.scene import audit, delivery, house, review, staff
 from tests.browser.scene.view import KINDS, Stage, View
 from tests.desk import Desk
 
@@ -32,5 +32,5 @@ def views(stage: Stage) -> dict[str, View]:
     """By the name of the picture. The order is that of the stories; the last one changes how the desk delivers."""
     return {
         **review.finished(stage), **review.at_work(stage), **review.unusual(stage), **review.in_the_queue(stage),
-        **delivery.views(stage), **house.views(stage), **audit.views(stage),
+        **delivery.views(stage), **house.views(stage), **staff.views(stage), **audit.views(stage),
     }  # fmt: skip
