@@ -24,6 +24,7 @@ from agentbridge.views.agents import agent_page, find_agent
 from approvals import permissions
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
+from approvals.views.refusing import administrators_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,12 +111,6 @@ def agent_test(request: PersonRequest, slug: str) -> HttpResponse:
     except Refused as refused:
         return said_no(request, agent, refused)
     return agent_page(request, agent, check=found)
-
-
-def administrators_only(request: PersonRequest) -> None:
-    refusal = permissions.may_administer(request.user)
-    if refusal:
-        raise PermissionDenied(refusal)
 
 
 def form_page(request: PersonRequest, form: AgentForm) -> HttpResponse:

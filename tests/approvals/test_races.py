@@ -12,10 +12,11 @@ from django.db import connection
 from django.utils import timezone
 
 from approvals import audit, people, reviewing
-from approvals.models import AuditEntry, Decision, Task
+from approvals.models import AuditEntry, Decision, Task, User
 from approvals.models.people import Role
 from approvals.trail import verification
-from tests.people import decide, in_seconds, only_task, verbs
+from approvals.verbs import staffing
+from tests.people import decide, in_seconds, only_task, person, verbs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 5
@@ -135,3 +136,21 @@ def test_many_at_once_leave_one_good_chain(alice, open_case):
     at_once(*writers, read)
     assert all(seqs == list(range(1, len(seqs) + 1)) for seqs in seen)
     assert verification.verify().status == verification.GOOD
+
+
+def disables(whom: User, by: User) -> Callable[[], Any]:
+    return lambda: staffing.disable(whom, because="moved on", by=by, now=timezone.now())
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_of_two_administrators_who_disable_each_other_one_stays(adam, turn):
+    ada = person("ada", Role.ADMIN)
+    at_once(disables(ada, adam), disables(adam, ada))
+    assert User.objects.filter(is_active=True).count() == 1
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_a_decision_counts_only_from_before_its_author_was_disabled(adam, alice, task, turn):
+    decided, _done = at_once(decides(task, alice, "approved"), disables(alice, adam))
+    order = list(AuditEntry.objects.filter(verb__in=["task.decided", "user.disabled"]).order_by("seq"))
+    assert [entry.verb for entry in order] == ["task.decided"] * isinstance(decided, Decision) + ["user.disabled"]
