@@ -111,7 +111,7 @@ def _waiting(panel: Panel, verdict: str) -> dict[str, Any]:
 
 def _brief(panel: Panel, verdict: str) -> str:
     """`line_under` where there is no room for a sentence."""
-    return str(BRIEFS[verdict] if panel.exhibit.tool else WITHOUT_TOOL.get(verdict, BRIEFS[verdict]))
+    return str(BRIEFS[verdict] if _tool_name(panel) else WITHOUT_TOOL.get(verdict, BRIEFS[verdict]))
 
 
 def line_under(panel: Panel, verdict: str) -> str:
