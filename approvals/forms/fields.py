@@ -13,6 +13,8 @@ from approvals.forms import hints
 from approvals.forms.texts import NULL_VALUE
 from approvals.schemas import Problem
 
+LONGEST_TWICE = 1_000_000  # characters of a value that a page holds as fields and as raw JSON too
+
 
 @dataclass(frozen=True)
 class Option:
@@ -166,6 +168,11 @@ class FieldTree:
     def unread(self) -> str:
         """Why there is nothing to compare with what was proposed; "" where there is."""
         return "" if not self.problems and not self.raw_problems else " ".join(one.message for one in self.problems)
+
+    @property
+    def has_raw_box(self) -> bool:
+        """A value of megabytes stands on the page once: in the fields, where there are any."""
+        return self.only_raw or len(self.raw_rendered) <= LONGEST_TWICE
 
     @property
     def raw_rows(self) -> int:

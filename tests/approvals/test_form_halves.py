@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals import jsontext
-from approvals.forms import syncing
+from approvals.forms import fields, syncing
 from tests.approvals.formpage import Filled
 
 ARGS = '{"to": "a@b.c","n":  1.0,"list":[1,2,3]}'
@@ -42,6 +42,22 @@ def test_one_half_may_be_changed_after_the_other_without_a_round() -> None:
     fields_first.press("to-raw:v")
     fields_first.page.values["v:raw"] = fields_first.page.values["v:raw"].replace("1.0", "3")
     assert fields_first.read().text == ARGS.replace("1.0", "3").replace("a@b.c", "x")
+
+
+def test_a_value_of_megabytes_stands_on_the_page_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "LONGEST_TWICE", len(ARGS) - 1)
+    args = form()
+    assert "v:raw" not in args.page.values and args.page.source.count("a@b.c") == 1
+    assert args.read().text == ARGS
+    args.page.type("/to", "x@b.c")
+    args.press("show:v")
+    assert args.read().text == ARGS.replace("a@b.c", "x@b.c")
+
+
+def test_a_long_value_without_fields_keeps_its_raw_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "LONGEST_TWICE", 1)
+    args = Filled(None, "[1")
+    assert args.tree.only_raw and args.page.values["v:raw"] == "[1"
 
 
 def changed_apart() -> Filled:
