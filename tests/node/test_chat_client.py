@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from tests.bridge_work import Script, quick, script, work
 from tests.people import decide, only_task
 from tests.scripted_agent import finishing, pausing
 from tests.served import served
+from tests.waiting import PATIENCE, until
 
 __all__ = ["quick", "script"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.node, pytest.mark.node_client]
@@ -39,7 +39,7 @@ def talk(caller: Outside, code: str) -> list[str]:
     """What the program prints; it must end by itself."""
     words = ["node", "--input-type=module", "--eval", code]
     given = {"PATH": os.environ["PATH"], "DESK": caller.address(), "TOKEN": caller.tokens.caller}
-    said = subprocess.run(words, cwd=HERE, env=given, capture_output=True, text=True, timeout=60, check=False)
+    said = subprocess.run(words, cwd=HERE, env=given, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
     assert said.returncode == 0, said.stderr
     return said.stdout.splitlines()
 
@@ -48,10 +48,8 @@ def when(holds: Callable[[], Any], deed: Callable[[], Any]) -> threading.Thread:
     """Somebody at the desk, beside the program."""
 
     def act() -> None:
-        end = time.monotonic() + 30
         try:
-            while not holds() and time.monotonic() < end:
-                time.sleep(0.02)
+            until(holds)
             deed()
         finally:
             connections.close_all()

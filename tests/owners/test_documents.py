@@ -18,6 +18,7 @@ import pytest
 from tests.desk import Desk, free_port
 from tests.owners.documents import ROOT, Document, guard, program
 from tests.scripted_agent import ScriptedAgent, finishing, pausing
+from tests.waiting import PATIENCE
 
 PythonOf = Callable[[str], Path]
 MANAGE, GUARD = "manage.py ", "python -m agentbridge.guard "
@@ -109,11 +110,11 @@ def test_cron(running_desk: Desk, tmp_path: Path) -> None:
         (tmp_path / "nightly.py").write_text(page.code())
         given = {"COUNTERSIGN_URL": running_desk.url, "COUNTERSIGN_TOKEN": token, "PATH": os.environ["PATH"]}
         night = subprocess.Popen(
-            [sys.executable, str(tmp_path / "nightly.py")], env={**given, "WAIT_SECONDS": "60"}, text=True,
+            [sys.executable, str(tmp_path / "nightly.py")], env={**given, "WAIT_SECONDS": "240"}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         (task,) = running_desk.wait_until(lambda: running_desk.get("tasks?state=open&agent=payer")["tasks"], "it asks")
         running_desk.decide(task, "approved")
-        said, errors = night.communicate(timeout=90)
+        said, errors = night.communicate(timeout=5 * PATIENCE)
     assert night.returncode == 0 and "delivered ['approved']" in said, said + errors
     assert said.startswith(running_desk.url)
