@@ -142,7 +142,7 @@ def test_ten_thousand_deviations_are_counted_on_the_run_and_not_listed(tape: Tap
 @pytest.mark.django_db(transaction=True)
 def test_an_agent_that_only_comments_is_cut_by_us_and_it_says_so(script: Script, alice: User, settings: Any) -> None:
     settings.RUN_SECONDS = 1
-    ask(register(script(Answer([started(), *[b": still here\n\n", 0.1] * 100]))), alice)
+    ask(register(script(Answer([started(), *[b": still here\n\n", 0.1] * 6000]))), alice)
     work()
     run = Run.objects.get()
     assert (run.status, "We stopped reading" in run.error) == ("truncated", True)

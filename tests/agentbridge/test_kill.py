@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,10 @@ from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, verbs
 from tests.scripted_agent import Answer, ScriptedAgent, finishing, pausing
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).parents[2]
-LEASE = "1"
 
 
 def whole(answer: Answer) -> Answer:
@@ -44,7 +44,7 @@ def database_url() -> str:
 def bridge(**environment: str) -> subprocess.Popen[bytes]:
     given = {
         **os.environ, "DATABASE_URL": database_url(), "UNDO_SECONDS": "0", "EXPIRY_MARGIN_SECONDS": "1",
-        "LEASE_SECONDS": LEASE, "DJANGO_SETTINGS_MODULE": "config.settings", **environment,
+        "DJANGO_SETTINGS_MODULE": "config.settings", **environment,
     }  # fmt: skip
     words = [sys.executable, "manage.py", "bridge", "--once"]
     return subprocess.Popen(words, cwd=ROOT, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -52,20 +52,22 @@ def bridge(**environment: str) -> subprocess.Popen[bytes]:
 
 def killed_at(point: str) -> None:
     process = bridge(CRASH_AT=point)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL, errors.decode()
 
 
-def recover(seconds: float = 15) -> None:
-    """Another worker, for as long as anything is still under way."""
-    end = time.monotonic() + seconds
+def recover() -> None:
+    """The leases of the dead run out, and another worker works for as long as anything is still under way."""
+    past = timezone.now() - timedelta(seconds=1)
+    Resume.objects.filter(lease_until__isnull=False).update(lease_until=past)
+    Run.objects.in_flight().filter(lease_until__isnull=False).update(lease_until=past)
+    until(comes_to_rest, "the end of every delivery")
+
+
+def comes_to_rest() -> bool:
+    work()
     moving = Q(state__in=["ready", "leased", "armed", "accepted"])
-    while time.monotonic() < end:
-        work()
-        if not Resume.objects.filter(moving).exists() and not Run.objects.in_flight().exists():
-            return
-        time.sleep(0.1)
-    raise AssertionError("something is still under way")
+    return not Resume.objects.filter(moving).exists() and not Run.objects.in_flight().exists()
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, only_task
 from tests.scripted_agent import Answer, call, finished, finishing, interrupt, pausing, started
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,43 +43,42 @@ def working(count: int = 1) -> Iterator[list[Worker]]:
         for worker in workers:
             worker.stop_soon()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
 
 
-def until(holds: Any, seconds: float = 10) -> float:
+def lasted(holds: Any) -> float:
     began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds, "it did not happen in time"
-        time.sleep(0.005)
+    until(holds)
     return time.monotonic() - began
 
 
 def test_the_open_socket_of_a_paused_run_keeps_nobody_waiting(script: Script, alice: User) -> None:
-    agent = script(Answer([started(), call(), finished(interrupt()), *[b": ping\n\n", 0.1] * 300]), finishing())
+    agent = script(Answer([started(), call(), finished(interrupt()), *[b": ping\n\n", 0.1] * 6000]), finishing())
     with working():
         ask(register(agent), alice)
         until(Case.objects.exists)
         case = Case.objects.get()
         decide(only_task(case), alice)
-        until(lambda: len(agent.posts) == 2, 2)
-        until(lambda: agent.open == 0, 2)
+        until(lambda: len(agent.posts) == 2)
+        until(lambda: agent.open == 0)
         until(lambda: delivery(case).state == "finished")
 
 
-def test_a_pause_is_seen_and_an_answer_leaves_within_a_blink(script: Script, alice: User) -> None:
+def test_a_pause_is_seen_and_an_answer_leaves_without_waiting_for_a_poll(
+    script: Script, alice: User, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(at_work, "POLL_SECONDS", 10)
     agent = script(*[pausing(), finishing()] * 5)
     payer = register(agent)
     pauses, answers = [], []
     with working():
         for number in range(5):
             ask(payer, alice, thread_id=f"thread-{number}")
-            until(lambda n=number: len(agent.posts) == 2 * n + 1)
-            pauses.append(until(lambda n=number: Case.objects.count() == n + 1))
+            pauses.append(lasted(lambda n=number: Case.objects.count() == n + 1))
             decide(only_task(Case.objects.latest("pk")), alice)
-            answers.append(until(lambda n=number: len(agent.posts) == 2 * n + 2))
-    # The best of five: a poll of half a second would show in every one, a busy machine shows in some.
-    assert min(pauses) < 0.2
-    assert min(answers) < 0.2
+            answers.append(lasted(lambda n=number: len(agent.posts) == 2 * n + 2))
+    # The best of five: a poll would show in every one; a ring is a hint, and may be lost.
+    assert min(pauses) < 5 and min(answers) < 5
 
 
 def test_four_workers_send_each_answer_once(script: Script, alice: User) -> None:
@@ -90,7 +90,7 @@ def test_four_workers_send_each_answer_once(script: Script, alice: User) -> None
         until(lambda: Case.objects.count() == 12)
         for case in Case.objects.all():
             decide(only_task(case), alice)
-        until(lambda: Case.objects.filter(state="delivered").count() == 12, 20)
+        until(lambda: Case.objects.filter(state="delivered").count() == 12)
     assert len(agent.posts) == 24
     assert len({post.json["threadId"] for post in agent.posts if post.resume}) == 12
 
@@ -108,11 +108,15 @@ def test_an_agent_gets_at_most_so_many_requests_before_it_answers(script: Script
 
 
 def test_a_stop_lets_open_streams_end(script: Script, alice: User) -> None:
-    agent = script(pausing(), Answer([started(), 0.8, *finishing().parts[1:]]))
+    told_to_stop = threading.Event()
+    agent = script(pausing(), Answer([started(), told_to_stop, *finishing().parts[1:]]))
     case = paused_case(register(agent), alice)
-    with working():
+    with working() as [worker]:
         decide(only_task(case), alice)
         until(lambda: delivery_state(case) == "accepted")
+        worker.stop_soon()
+        until(worker.stopping.is_set)
+        told_to_stop.set()
     assert delivery(case).state == "finished"
 
 
@@ -182,7 +186,7 @@ def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: Use
         Run.objects.select_for_update().get(pk=held.pk)
         renewing = threading.Thread(target=renew_and_leave, args=(tickets,))
         renewing.start()
-        until(lambda: Run.objects.get(pk=free.pk).lease_until != before, 5)
+        until(lambda: Run.objects.get(pk=free.pk).lease_until != before)
     renewing.join()
     assert Run.objects.get(pk=held.pk).lease_until == Run.objects.get(pk=free.pk).lease_until
 

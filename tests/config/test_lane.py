@@ -14,6 +14,7 @@ from django.core.handlers.asgi import ASGIHandler
 from config import lane
 from config.lane import Lane
 from tests.served import served
+from tests.waiting import PATIENCE
 
 PAGES_ONLY = {"content-type", "content-length", "content-language", "vary", "date", "server", "connection"}
 
@@ -84,5 +85,5 @@ async def asked(coming: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     scope = {"type": "http", "method": "POST", "path": "/agui/payer", "headers": [(b"host", b"localhost")],
              "query_string": b"", "server": ("localhost", 80)}  # fmt: skip
-    await asyncio.wait_for(Lane(ASGIHandler())(scope, receive, send), 10)
+    await asyncio.wait_for(Lane(ASGIHandler())(scope, receive, send), PATIENCE)
     return sent

@@ -17,6 +17,7 @@ from django.db import OperationalError, connection, transaction
 from approvals.models import Queue
 from config.sqlite.base import make_private
 from config.sqlite.turns import Turns
+from tests.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -90,13 +91,13 @@ def test_a_writer_waits_for_another_process():
         time.sleep(0.2)
         assert not Queue.objects.filter(name="late").exists()  # and reading did not wait
         holder.kill()  # a turn ends with its process
-        writer.join(timeout=5)
+        writer.join(PATIENCE)
     assert Queue.objects.filter(name="late").exists()
 
 
 def test_a_turn_that_never_comes_is_an_error_with_a_reason(tmp_path: Path):
     mine, theirs = Turns(tmp_path / "lock"), Turns(tmp_path / "lock")
-    theirs.take(timeout=1)
+    theirs.take(timeout=PATIENCE)
     with pytest.raises(OperationalError, match="another process kept its turn"):
         mine.take(timeout=0.05)
     theirs.give_back()

@@ -17,6 +17,7 @@ from agentbridge.guard import __main__ as program
 from tests.agentbridge.guard.conftest import answer, asked
 from tests.agentbridge.guard.programs import ROOT, Bank, GuardProcess
 from tests.scripted_agent import RESET, Answer, ScriptedAgent, finished, frame, pausing, started
+from tests.waiting import PATIENCE
 
 AGENT = ("--agent", "http://127.0.0.1:9/agent")
 
@@ -69,7 +70,7 @@ def test_a_port_in_use_is_said(tmp_path: Path) -> None:
         words = [sys.executable, "-m", "agentbridge.guard", "--agent", bank.url, "--state", str(tmp_path / "state")]
         ended = subprocess.run(
             [*words, "--port", str(bank.port)], cwd=ROOT, env={"PATH": os.environ["PATH"]}, capture_output=True,
-            text=True, timeout=30, check=False,
+            text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert ended.returncode == 1 and f"Port {bank.port} on 127.0.0.1 cannot be used." in ended.stderr
 

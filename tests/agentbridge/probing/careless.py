@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from tests.scripted_agent import Answer, Json, Post, ScriptedAgent, finished, interrupt, play, read_post, started
 
@@ -21,6 +22,7 @@ class Careless(ScriptedAgent):
     def __init__(self) -> None:
         super().__init__([])
         self.ran: list[str] = []
+        self.thinks = 0.1  # seconds before it acts
         self.threads: dict[str, list[Sequence[str]]] = {}
 
     def answer(self, post: Post) -> Answer:
@@ -30,7 +32,8 @@ class Careless(ScriptedAgent):
             return Answer([started(), self.asks(thread)])
         waiting = self.threads[thread][:1]
         # It looks, works, and only then moves on: two at once see the same question.
-        return Answer([started(), 0.15, lambda: self.works(thread, waiting, post.resume or []), self.asks(thread, 1)])
+        works = partial(self.works, thread, waiting, post.resume or [])
+        return Answer([started(), self.thinks, works, self.asks(thread, 1)])
 
     def works(self, thread: str, waiting: list[Sequence[str]], resume: list[Json]) -> None:
         yes = [entry for entry in resume if entry.get("payload")]

@@ -24,6 +24,7 @@ from approvals.models import AuditEntry
 from tests.agentbridge.probing.careless import PLANS, Careless
 from tests.pages import Page
 from tests.served import served
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 clock = partial(datetime.now, UTC)
@@ -42,7 +43,7 @@ def careless(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Careles
 def guarded(careless: Careless, tmp_path: Path) -> Iterator[str]:
     """The same agent, behind the guard."""
     journal = Journal(tmp_path / "state", agent=careless.url)
-    guard = Guard(Upstream(careless.url, silence=5), journal, Trust(clock=clock), clock=clock, bounds=Bounds())
+    guard = Guard(Upstream(careless.url, silence=PATIENCE), journal, Trust(clock=clock), clock=clock, bounds=Bounds())
     with served(Application(guard)) as url:
         yield url + "/agent"
     journal.close()
@@ -80,6 +81,7 @@ def test_a_careless_agent_behind_the_guard_passes_all_eight(probe: Probe, guarde
 
 
 def test_without_the_guard_the_probe_says_which_fail(probe: Probe, careless: Careless) -> None:
+    careless.thinks = 0.6  # what is sent twice at once meets in it, also on a busy machine
     found = probe(careless.url, replay="verified")
     assert {name for name, result in found.items() if result == "passed"} == {"P1"}
     assert {name for name, result in found.items() if result == "failed"} == {"P2", "P3", "P4", "P5", "P6", "P7", "P8"}

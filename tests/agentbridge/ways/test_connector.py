@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.agentbridge.ways.test_push_and_pull import DOCUMENT
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
 from tests.scripted_agent import HANG, Answer, ScriptedAgent, finished, finishing, pausing, result, started
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,15 +38,8 @@ def connector(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> s
 
 
 def once(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> None:
-    _, errors = (process := connector(host, agent, state, "--once", *more)).communicate(timeout=60)
+    _, errors = (process := connector(host, agent, state, "--once", *more)).communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors.decode()
-
-
-def until(holds: Any, seconds: float = 15) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -100,7 +95,8 @@ def test_a_round_from_cron_to_the_result(host: Outside, script: Script, tmp_path
 
 @wire
 def test_a_slow_run_keeps_no_other_answer_waiting(host: Outside, script: Script, tmp_path: Path, alice: User) -> None:
-    slow = Answer([started(), 4.0, result(), finished()])
+    seen = threading.Event()
+    slow = Answer([started(), seen, result(), finished()])
     agent = script(slow, Answer([started(), result(), finished()]))
     process = connector(host, agent, tmp_path)
     try:
@@ -109,9 +105,10 @@ def test_a_slow_run_keeps_no_other_answer_waiting(host: Outside, script: Script,
             decide(only_task(Case.objects.latest("pk")), alice)
             work()
             until(lambda n=n: len(agent.posts) == n)
-        until(lambda: Resume.objects.filter(state="finished").exists(), 3)
+        until(Resume.objects.filter(state="finished").exists)
         assert Resume.objects.latest("pk").state == "finished" and Resume.objects.earliest("pk").state == "armed"
     finally:
+        seen.set()
         process.kill()
         process.communicate()
 
@@ -120,7 +117,7 @@ def test_a_slow_run_keeps_no_other_answer_waiting(host: Outside, script: Script,
 def test_an_address_that_is_none_is_said_before_anything_is_fetched(url: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "agentbridge.connector", "--desk", "http://127.0.0.1:9/agui/x", "--agent", url]
     given = {"PATH": os.environ["PATH"], "COUNTERSIGN_TOKEN": "csh_x"}
-    said = subprocess.run([*words, "--state", str(tmp_path)], cwd=ROOT, env=given, capture_output=True, timeout=20)
+    said = subprocess.run([*words, "--state", str(tmp_path)], cwd=ROOT, env=given, capture_output=True)
     assert said.returncode == 1 and b"no http or https address" in said.stderr
 
 

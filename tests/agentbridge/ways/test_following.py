@@ -26,7 +26,7 @@ def following(caller: Outside, **where: Any) -> Iterator[Iterator[str]]:
     query = {name: value for name, value in where.items() if name != "headers"}
     headers = {**caller.headers("caller"), **where.get("headers", {})}
     address = caller.address("/threads/thread-1/events")
-    with httpx.stream("GET", address, params=query, headers=headers, timeout=10) as answer:
+    with httpx.stream("GET", address, params=query, headers=headers) as answer:
         assert answer.status_code == 200 and answer.headers["content-type"] == "text/event-stream"
         yield frames(answer)
 
@@ -105,7 +105,7 @@ def test_a_listener_may_ask_for_one_run_and_gets_its_end(web: str, script: Scrip
     decide(only_task(Case.objects.get()), alice)
     work()
     address = caller.address("/threads/thread-1/events?run=run-1&runs=1")
-    told = httpx.get(address, headers=caller.headers("caller"), timeout=10)
+    told = httpx.get(address, headers=caller.headers("caller"))
     assert [types(iter([each]), 1)[0] for each in frames(told)] == ["RUN_STARTED", "TOOL_CALL_RESULT", "RUN_FINISHED"]
     assert httpx.get(address + "x", headers=caller.headers("caller")).status_code == 400
 

@@ -15,6 +15,7 @@ from approvals.models import Case
 from tests.agentbridge.ways.desk import asked, outside
 from tests.bridge_work import Script
 from tests.scripted_agent import Answer, call, finished, frame, interrupt, started
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +68,7 @@ def test_x14_net05_no_frame_waits_for_the_next_one(web: str, script: Script) -> 
     caller = outside(web, script(Answer([*words, finished()])))
     headers = caller.headers("caller", **{"Accept-Encoding": "gzip, br"})
     text = ""
-    with httpx.stream("POST", caller.address(), json=asked(), headers=headers, timeout=20) as answer:
+    with httpx.stream("POST", caller.address(), json=asked(), headers=headers) as answer:
         assert answer.headers["x-accel-buffering"] == "no" and "content-encoding" not in answer.headers
         assert "no-store" in answer.headers["cache-control"]
         for part in answer.iter_raw():
@@ -80,6 +81,6 @@ def test_x14_net05_no_frame_waits_for_the_next_one(web: str, script: Script) -> 
 
 def waiting(event: threading.Event) -> Callable[[], None]:
     def wait() -> None:
-        assert event.wait(5), "the caller does not have the frame"
+        assert event.wait(PATIENCE), "the caller does not have the frame"
 
     return wait

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from typing import Any
 
 import httpx
@@ -20,16 +19,9 @@ from tests.agentbridge.ways.desk import asked, heard, outside
 from tests.bridge_work import Script, work
 from tests.people import decide, in_seconds, only_task
 from tests.scripted_agent import RESET, Answer, call, finished, finishing, frame, interrupt, pausing, started
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def until(holds: Any, seconds: float = 10) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
-    return found
 
 
 def recorded(run_id: str = "run-1") -> bytes:
@@ -112,7 +104,7 @@ def test_x12_a_pause_is_passed_on_as_it_is_and_its_case_is_there_first(web: str,
 def test_x14_each_frame_leaves_at_once(web: str, script: Script) -> None:
     first, second = threading.Event(), threading.Event()
     caller = outside(web, script(Answer([started(), first, call(), second, finished()])))
-    with httpx.stream("POST", caller.address(), json=asked(), headers=caller.headers("caller"), timeout=20) as answer:
+    with httpx.stream("POST", caller.address(), json=asked(), headers=caller.headers("caller")) as answer:
         assert answer.headers["x-accel-buffering"] == "no" and "content-encoding" not in answer.headers
         parts = answer.iter_raw()
         heard(parts, b"RUN_STARTED")
@@ -156,13 +148,15 @@ def test_t98_the_reviewers_answer_is_the_only_resume(web: str, script: Script, a
 
 
 def test_one_run_at_a_time_on_a_thread(web: str, script: Script) -> None:
-    agent = script(Answer([started(), 1.0, finished()]), finishing())
+    asked_in_vain = threading.Event()
+    agent = script(Answer([started(), asked_in_vain, finished()]), finishing())
     caller = outside(web, agent)
     first = threading.Thread(target=caller.run)
     first.start()
     until(lambda: agent.posts)
     assert caller.run(asked("run-2")).json()["code"] == "thread_busy"
     assert caller.run(asked("run-3", "thread-2")).status_code == 200
+    asked_in_vain.set()
     first.join()
 
 
