@@ -82,6 +82,14 @@ def find(user: User, code: str) -> Task:
     return found
 
 
+def named(user: User, code: str) -> Task:
+    """The same for a deed, which reads all the rest anew under lock."""
+    found = permissions.visible_tasks(user).filter(code=code).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
 def shown(user: User, code: str, status: int = 200) -> HttpResponse:
     """The task as it is now, read afresh."""
     return answer(shapes.task(find(user, code), asking=user, now=timezone.now()), status)
@@ -119,7 +127,7 @@ def move(request: HttpRequest, code: str, verb: Any) -> HttpResponse:
     bodies.read(request, ())
 
     def act() -> HttpResponse:
-        verb(find(asking, code), by=asking, now=now)
+        verb(named(asking, code), by=asking, now=now)
         return shown(asking, code)
 
     return once(request, act, now=now)
@@ -131,7 +139,7 @@ def move(request: HttpRequest, code: str, verb: Any) -> HttpResponse:
 )  # fmt: skip
 def decide(request: HttpRequest, code: str) -> HttpResponse:
     asking, now = person(request), timezone.now()
-    task = find(asking, code)  # 404 before anything is said about the body; `decide` reads it anew under lock
+    task = named(asking, code)  # 404 before anything is said about the body; `decide` reads it anew under lock
     given = read_decision(bodies.read(request, DECISION))
 
     def act() -> HttpResponse:

@@ -133,7 +133,8 @@ def _still_asked(case: Case, task: Task, shown_digest: str, now: datetime) -> No
     """Every reason why a task can no longer, or not yet, be decided; the most final one first."""
     if case.state == State.WITHDRAWN:
         raise Withdrawn(_("Nobody asks this any more: %s.") % case.get_ended_because_display())
-    live = task.decisions.live().select_related("by").first()
+    # Deciding settles a task and taking back opens it, so an open one has no live decision (the index says so too).
+    live = None if task.state == State.OPEN else task.decisions.live().select_related("by").first()
     if live:
         raise AlreadyDecided(live)
     if case.state == State.QUARANTINED:
