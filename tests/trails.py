@@ -19,6 +19,9 @@ STORIES = {
         "api_decision", "attempts", "batch", "case_posts", "claim", "decide", "expiry", "friction", "intake", "not_now",
         "notes", "reasons", "recall", "sightings", "take",
     ),
+    "agentbridge": (
+        "checking", "receipts", "resuming", "sealing", "settling", "starting", "translation", "unasked", "watch",
+    ),
 }  # fmt: skip
 
 
