@@ -25,6 +25,7 @@ def hostile() -> Measured:
     alice = Client()
     alice.force_login(person("alice", Role.REVIEWER, "payments"))
     worker.failures("{}", "{}", worker.Limits())
+    alice.get("/queue/")  # a server that has answered before has read its own code
     taken = {f"{step} “{name}”": seconds for name in HOSTILE for step, seconds in steps(alice, name)}
     worst = sorted(taken, key=lambda step: taken[step])[-5:]
     slowest = taken[worst[-1]]
