@@ -9,7 +9,7 @@ from django.utils import timezone
 from approvals import audit
 from approvals.models import Queue, User
 from approvals.models.people import Role
-from approvals.trail import trailindex, trailsearch
+from approvals.trail import trailsearch
 from tests.people import OpenCase, new_task, person
 
 
@@ -27,9 +27,9 @@ def trail(alice: User, charlie: User, carol: User, payments: Queue, open_case: O
     return [alice, charlie, carol, person("nina", Role.REVIEWER), person("both", Role.REVIEWER, "payments", "travel")]
 
 
-@pytest.mark.parametrize("few", [trailindex.RARE, 0], ids=["found by index", "walking back"])
+@pytest.mark.parametrize("few", [trailsearch.FEW, 0], ids=["found by index", "walking back"])
 def test_nobody_reads_more_or_less_of_the_trail_for_having_it_found_quickly(trail, monkeypatch, few):
-    monkeypatch.setattr(trailindex, "RARE", few)
+    monkeypatch.setattr(trailsearch, "FEW", few)
     for user in trail:
         readable = trailsearch.visible(user).order_by("-seq")
         assert trailsearch.newest(trailsearch.narrowed(readable, user), most=100) == list(readable), user
