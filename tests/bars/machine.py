@@ -166,6 +166,17 @@ class Desk(RuleBasedStateMachine):
             ticket = resuming.claim(pk, owner="w", now=self.now)
             self.leased += [ticket] if ticket is not None else []
 
+    @rule()
+    def a_fault_of_ours_blocks(self) -> None:
+        for case in Case.objects.filter(state="settled", sent_at=None)[:1]:
+            sealing.set_aside(case, now=self.now)
+
+    @rule()
+    def an_operator_unblocks(self) -> None:
+        for case in Case.objects.exclude(blocked="")[:1]:
+            with suppress(Refused):
+                settling.unblock(case, reason="mended", by=self.olga, now=self.now)
+
     @precondition(lambda self: self.leased)
     @rule(data=st.data())
     def a_worker_arms(self, data: Any) -> None:
