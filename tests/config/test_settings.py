@@ -108,7 +108,7 @@ def test_postgresql_by_one_variable():
     database = environment_database("postgres://u:p%40ss@h:5433/d")
     assert (database["HOST"], database["PORT"], database["PASSWORD"]) == ("h", 5433, "p@ss")
     assert database["CONN_MAX_AGE"] == 0 and database["OPTIONS"]["pool"]
-    assert "lock_timeout" in database["OPTIONS"]["options"]
+    assert "lock_timeout" in database["OPTIONS"]["options"] and "jit=off" in database["OPTIONS"]["options"]
 
 
 @pytest.mark.parametrize(("url", "path"), [("sqlite:///var/a.db", "var/a.db"), ("sqlite:////tmp/b.db", "/tmp/b.db")])
