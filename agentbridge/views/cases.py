@@ -42,7 +42,7 @@ def case_standing(request: PersonRequest, code: str) -> HttpResponse:
     resume = ledger.current(case)
     sign = rows.sign_of(case, resume, now) if ledger.state_of(case, now, resume) else None
     context = {"case": case, "sign": sign, "next_step": nextsteps.of(case, resume, sign, now) if sign else ""}
-    context["incidents"] = case.incidents.filter(closed_at=None).order_by("pk")
+    context["incidents"] = visibility.incidents(request.user).filter(case=case, closed_at=None).order_by("pk")
     return answer(request, "agentbridge/_case_standing.html", context)
 
 
