@@ -17,6 +17,7 @@ import pytest
 
 from tests import desk
 from tests.trails import desk_is_good
+from tests.waiting import PATIENCE
 
 HERE = Path(__file__).parent / "agents"
 PORTS = {"langgraph": 9101, "strands": 9102}
@@ -33,7 +34,7 @@ class RealAgent:
         return f"http://127.0.0.1:{PORTS[self.name]}{path}"
 
     def ledger(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(self.url("/_ledger"), timeout=10) as answer:
+        with urllib.request.urlopen(self.url("/_ledger"), timeout=PATIENCE) as answer:
             found = json.load(answer)
         return found if isinstance(found, list) else found["executions"]
 
@@ -62,7 +63,7 @@ def used_by_us(folder: Path) -> Iterator[None]:
     folder.mkdir(exist_ok=True)
     with (folder / "users.lock").open("w") as users, (folder / "door.lock").open("w") as door:
         fcntl.flock(door, fcntl.LOCK_EX)
-        subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=180)
+        subprocess.run(["bash", str(HERE / "run.sh"), "start"], check=True, timeout=4 * PATIENCE)
         fcntl.flock(users, fcntl.LOCK_SH)
         fcntl.flock(door, fcntl.LOCK_UN)
         yield
@@ -70,7 +71,7 @@ def used_by_us(folder: Path) -> Iterator[None]:
         fcntl.flock(users, fcntl.LOCK_UN)
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=60)
+            subprocess.run(["bash", str(HERE / "run.sh"), "stop"], check=True, timeout=4 * PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def say_yes(desk: Desk, thread: str, answer: Any) -> str:
             desk.decide(task, "approved")
         else:
             desk.decide(task, "answered", input=answer)
-    return str(desk.case_ends(tasks[0]["case"], seconds=40)["delivery"]["state"])
+    return str(desk.case_ends(tasks[0]["case"])["delivery"]["state"])
 
 
 @pytest.mark.parametrize(("server", "path", "dialect", "answer", "ran"), PATHS)

@@ -71,7 +71,7 @@ def chained(url: str, agent: RealAgent) -> list[str]:
     def post(resume: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
         said = [{"id": "m", "role": "user", "content": "go"}]
         body = asked(str(uuid.uuid4()), resume, thread, messages=said)
-        return events(httpx.post(url, json=body, trust_env=False, timeout=30))
+        return events(httpx.post(url, json=body, trust_env=False))
 
     (first,) = post()[-1]["outcome"]["interrupts"]
     yes = [{"interruptId": first["id"], "status": "resolved", "payload": {"approved": True}}]
