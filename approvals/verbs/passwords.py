@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
 from django.utils.encoding import force_bytes
@@ -28,9 +27,8 @@ class Links(PasswordResetTokenGenerator):
 
     key_salt = "approvals.verbs.passwords.Links"
 
-    def _make_hash_value(self, user: AbstractBaseUser, timestamp: int) -> str:
-        ended = user.sessions_ended if isinstance(user, User) else 0
-        return f"{super()._make_hash_value(user, timestamp)}{ended}"
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
+        return f"{super()._make_hash_value(user, timestamp)}{user.sessions_ended}"
 
 
 links = Links()
