@@ -18,6 +18,7 @@ from agentbridge import links
 from agentbridge.api import refusals
 from agentbridge.models import Agent, Run
 from agentbridge.net import client
+from agentbridge.net.extension import WRITE
 from agentbridge.runs.starting import ThreadOpen
 from agentbridge.ways import callers, carrying, following, pull, replaying, tokens
 from agentbridge.ways import push as pushing
@@ -81,6 +82,7 @@ async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     except relaying.Unanswered as reason:
         status, code = (504, "agent_silent") if reason.late else (502, "agent_unreachable")
         raise ApiProblem(status, code, str(reason)) from None
+    relayed.passage.write = getattr(request, "scope", {}).get("extensions", {}).get(WRITE)
     answer = relayed.head.result()
     response = unbuffered(relayed.passage.parts(), answer.header("content-type") or "application/octet-stream")
     response.status_code = answer.status

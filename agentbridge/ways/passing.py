@@ -10,27 +10,35 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
+from agentbridge.net.extension import Write
+
 
 class Passage:
     """Between an agent's answer and its one listener."""
 
     def __init__(self, *, limit: int) -> None:
         """`limit`: bytes that may wait for the listener."""
+        self.write: Write | None = None  # the shorter way to the listener
         self.overrun = False  # the listener was cut off
         self._limit, self._waiting = limit, 0
         self._parts: deque[bytes] = deque()
         self._news = asyncio.Event()
         self._over = self._left = False
+        self._resting = False  # the listener has everything
         self._listener: asyncio.Task[object] | None = None
 
     def add(self, part: bytes) -> None:
-        if self._left:
+        if self._left or self._taken(part):
             return
         self._parts.append(part)
         self._waiting += len(part)
         self._news.set()
         if self._waiting > self._limit:
             self._cut()
+
+    def _taken(self, part: bytes) -> bool:
+        """At once, where nothing is on its way before it."""
+        return self._resting and not self._parts and self.write is not None and self.write(part)
 
     def finish(self) -> None:
         self._over = True
@@ -60,8 +68,10 @@ class Passage:
                 if self._over:
                     return
                 self._news.clear()
+                self._resting = True
                 await self._news.wait()
+                self._resting = False
             raise ConnectionAbortedError  # before the listener was there to be woken
         finally:
-            self._listener = None
+            self._listener, self._resting = None, False
             self._leave()

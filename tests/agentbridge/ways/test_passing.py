@@ -71,3 +71,21 @@ def test_nothing_is_kept_for_a_listener_who_left() -> None:
         return passage.overrun
 
     assert not asyncio.run(story())
+
+
+def test_the_shorter_way_is_taken_only_when_nothing_is_before_it() -> None:
+    async def story() -> tuple[list[bytes], list[bytes]]:
+        passage, short, open_ = Passage(limit=100), [], [True]
+        passage.write = lambda part: open_[0] and not short.append(part)
+        passage.add(b"before the listener")
+        listener = asyncio.create_task(listen(passage))
+        await asyncio.sleep(0)
+        passage.add(b"short")
+        open_[0] = False
+        passage.add(b"its socket is full")
+        open_[0] = True
+        passage.add(b"behind it")
+        passage.finish()
+        return short, await listener
+
+    assert asyncio.run(story()) == ([b"short"], [b"before the listener", b"its socket is full", b"behind it"])
