@@ -41,8 +41,10 @@ def case_standing(request: PersonRequest, code: str) -> HttpResponse:
     case, now = find_case(request, code), timezone.now()
     resume = ledger.current(case)
     sign = rows.sign_of(case, resume, now) if ledger.state_of(case, now, resume) else None
-    context = {"case": case, "sign": sign, "next_step": nextsteps.of(case, resume, sign, now) if sign else ""}
-    context["incidents"] = visibility.incidents(request.user).filter(case=case, closed_at=None).order_by("pk")
+    context: dict[str, Any] = {
+        "case": case, "sign": sign, "next_step": nextsteps.of(case, resume, sign, now) if sign else "",
+        "incidents": visibility.incidents(request.user).filter(case=case, closed_at=None).order_by("pk"),
+    }  # fmt: skip
     return answer(request, "agentbridge/_case_standing.html", context)
 
 
