@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
+from agentbridge.delivery import incidents
 from agentbridge.models import Run, ToolCall
 from agentbridge.models.agents import key_of
 from tests import bridge_rows as rows
@@ -163,6 +164,14 @@ def test_an_incident_is_told_on_the_case(client, alice, case):
     assert 'data-flag="ran_twice"' in text and "&lt;script&gt;" in text
 
 
+def test_an_incident_stands_at_the_head_of_its_case_until_it_is_closed(client, alice, olga, case):
+    incident = rows.incident(case, Run.objects.get(), task=case.tasks.get())
+    address = f"/cases/{case.code}/standing/"
+    assert f'href="#incident-{incident.pk}"' in page(client, alice, address)
+    incidents.close(incident, by=olga, reason="Seen.", now=timezone.now())
+    assert "#incident-" not in page(client, alice, address)
+
+
 def test_the_list_of_deliveries_asks_a_fixed_number_of_questions(
     client, carol, case, open_case, django_assert_max_num_queries
 ):
@@ -186,3 +195,8 @@ def test_lists_and_runs_under_way_read_themselves_again(client, olga, agent, cas
     assert "hx-trigger" not in page(client, olga, "/agents/payer/runs/", run="run-1")
     piece = client.get("/deliveries/", headers={"HX-Request": "true"}).content.decode()
     assert piece.strip().startswith('<div id="deliveries"') and "</html>" not in piece
+
+
+@pytest.mark.parametrize(("part", "heading"), [("delivery", "Delivery"), ("runs", "Runs")])
+def test_a_part_of_a_case_on_a_page_of_its_own_has_a_heading(client, alice, case, part, heading):
+    assert page(client, alice, f"/cases/{case.code}/{part}/").count(f"<h1>{heading}</h1>") == 1

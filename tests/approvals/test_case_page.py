@@ -67,6 +67,18 @@ def test_a_decided_task_shows_what_changed_and_by_whom(alice, carol, task, read)
     assert re.search(r"/amount number 120\.50 99 ", page.text)
 
 
+def test_what_was_decided_stands_before_what_was_proposed(alice, task, read):
+    decide(task, alice)
+    text = read(task.case, alice).text
+    assert 0 < text.index("Approved: ") < text.index(task.code) < text.index("Proposal")
+
+
+def test_a_call_without_a_name_makes_no_sentence_with_a_hole(alice, open_case, read):
+    nameless = read(open_case(exhibit=shown("")), alice)
+    assert "the agent is told yes" in nameless.text and "says no" in nameless.text
+    assert "lets" not in nameless.text and "does not run" not in nameless.text
+
+
 def test_only_its_author_can_recall_a_decision_from_the_page(alice, bob, task, read):
     decide(task, alice)
     assert [form for form in read(task.case, alice).forms if form.action.endswith("/recall/")]
@@ -135,6 +147,7 @@ def test_a_withdrawn_case_says_that_nothing_is_sent(alice, open_case, read):
     case = open_case()
     reviewing.withdraw(case, because="superseded", now=timezone.now())
     page = read(case, alice)
+    assert "Payer wanted to run" in page.text and "wants to run" not in page.text
     assert "withdrawn" in page.flags and "Nothing is sent for any of its tasks." in page.text
 
 
