@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests import desk
 from tests.desk import ROOT, Desk
 from tests.trails import desk_is_good
+from tests.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 FLAGS = (
@@ -22,7 +23,8 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 
-expect.set_options(timeout=20_000)  # a busy machine is slow, and nothing here is about speed
+PATIENT = PATIENCE * 1000  # milliseconds: a busy machine is slow, and nothing here is about speed
+expect.set_options(timeout=PATIENT)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def demo_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process = subprocess.Popen(words, cwd=ROOT, stdout=log, stderr=log)
         yield f"http://127.0.0.1:{port}/"
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,7 @@ def sign_in(running_desk: Desk, browser: Browser) -> Iterator[Callable[..., Page
 
     def sign_in(name: str, **options: Any) -> Page:
         page = browser.new_context(**options).new_page()
+        page.set_default_timeout(PATIENT)
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda said: faults.append(said.text) if is_fault(said.type, said.text) else None)
