@@ -53,6 +53,7 @@ BLOCKED = (
     _("This run was not asked for with an input on record, so it cannot be resumed from here."),
     _("One of the questions has no usable id. A resume has to answer every question, so none can be sent."),
     _("This thread has paused more than %(rounds)s times."),
+    _("This run asks more than %(most)s questions at once."),
     _("An agent that asks without end is not answered any more: an operator abandons the case."),
     _("The run that asked is not on record."),
     _("They cannot be sealed: a fault of this desk, told in its log."),
@@ -122,6 +123,8 @@ ENDS = (
     _("The agent is busy (HTTP %(status)s); the answers were not taken."),
     _("Whether the agent took the answers is unknown (%(why)s); it is safe to ask again."),
     _("Whether the agent took the answers is unknown (%(why)s)."),
+    _("Whether the agent took the answers is unknown. It says: %(error)s"),
+    _("An earlier attempt may have run."),
     _("The run ended in a way that this version does not know."),
     _("no reason given"), _("no run began"),
 )  # fmt: skip
@@ -137,6 +140,7 @@ RUNS = (
 )
 CONCLUSIONS = (
     _("The agent refused the answers; nothing ran."),
+    _("This attempt was refused; what an earlier one did is not known."),
     _("What happened is not known."),
     _("The call was executed although the run failed: %(error)s"),
     _("Executed as approved; then the run failed."),

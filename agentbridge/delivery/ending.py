@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from agentbridge.delivery import backoff, resuming, standing, watch
+from agentbridge.delivery import backoff, ledger, resuming, standing, watch
 from agentbridge.delivery.moves import MOVES, move
 from agentbridge.delivery.tickets import Head
 from agentbridge.models import DeliveryState, Resume, Run
@@ -32,6 +32,8 @@ def end(resume: Resume, run: Run, view: RunView, *, paused: bool, head: Head, no
     run.save(update_fields=["answer_class"])
     if verdict.state not in MOVES[resume.state] or not is_newest(resume, run):
         return
+    if verdict.letter in ledger.NOT_RUN and ledger.may_have_run(resume):
+        verdict = verdict._replace(sentence=f"An earlier attempt may have run. {verdict.sentence}")
     again = verdict.state == DeliveryState.READY
     move(
         resume, verdict.state, sentence=verdict.sentence, run=run, now=now, fenced=False, answer_class=verdict.letter,

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 
-from agentbridge.models import Agent, Resume
+from agentbridge.models import Agent, Resume, Run
 from agentbridge.models.delivery import FINAL as FINAL
 from agentbridge.models.delivery import WAITING as WAITING
 from agentbridge.models.delivery import DeliveryState
@@ -73,7 +73,7 @@ def takes_two(case: Case, resume: Resume) -> bool:
 def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool = False) -> tuple[str, ...]:
     """What an operator may do here, the plainest first (`design.md` 7). The verbs check again."""
     if resume is not None and resume.state in WAITING:
-        not_run = resume.answer_class in NOT_RUN
+        not_run = did_not_run(resume)
         offered = {"mark_done": not not_run, "resend": not moved_on, "answer_again": not_run, "abandon": True}
     elif case.state in (State.DELIVERED, State.WITHDRAWN) or (resume is not None and resume.state in SETTLED):
         offered = {}
@@ -95,6 +95,17 @@ def can_be_unblocked(case: Case, resume: Resume | None) -> bool:
     """
     unsent = resume is None or resume.state in (DeliveryState.READY, DeliveryState.EXPIRED_UNSENT)
     return bool(case.blocked) and case.state == State.SETTLED and unsent
+
+
+def did_not_run(resume: Resume) -> bool:
+    """Did the agent do nothing with the answers? A refusal says so for its own attempt only."""
+    return resume.answer_class in NOT_RUN and not may_have_run(resume)
+
+
+def may_have_run(resume: Resume) -> bool:
+    """Is there an attempt whose bytes may have left, and of which no refusal says that it did nothing?"""
+    left = [run for run in resume.attempts.all() if run.armed_at is not None and run.status != Run.Status.UNSENT]
+    return any(run.answer_class not in NOT_RUN for run in left)
 
 
 def cancel_is_safe(case: Case) -> bool:

@@ -29,7 +29,7 @@ MOVES: Mapping[str, frozenset[str]] = {
         {S.READY, S.FINISHED, S.INTERRUPTED_AGAIN, S.AGENT_ERROR, S.MARKED_DONE, S.ABANDONED}
     ),
     S.AGENT_ERROR: frozenset({S.READY, S.MARKED_DONE, S.ABANDONED}),
-    S.REJECTED: frozenset({S.READY, S.ABANDONED}),
+    S.REJECTED: frozenset({S.READY, S.MARKED_DONE, S.ABANDONED}),
     S.DEAD: frozenset({S.READY, S.MARKED_DONE, S.ABANDONED}),
     S.FINISHED: frozenset(),
     S.INTERRUPTED_AGAIN: frozenset(),

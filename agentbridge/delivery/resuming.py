@@ -219,7 +219,9 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
         if case.blocked or case.state != State.SETTLED or resume.url_version != resume.agent.url_version:
             raise NotArmed("The case was stopped before anything was sent.")
         run = Run.objects.select_related("thread__agent").get(pk=ticket.run_pk)
-        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now)
+        Run.objects.filter(pk=run.pk).update(
+            status=Run.Status.RUNNING, armed_at=now, bytes_sent=len(ticket.body)  # nobody may be left to count them
+        )
         if case.sent_at is None:
             reviewing.mark_sent(case, now=now, late=resume.n > 1)
         move(
@@ -245,7 +247,7 @@ def put_back(ticket: Ticket, *, sentence: str, missed: bool = False, now: dateti
         armed = resume.state in ARMED
         tried: dict[str, Any] = {"error": sentence, "lease_owner": "", "lease_until": None}
         if armed:
-            tried |= {"status": Run.Status.UNSENT, "ended_at": now, "answer_class": ""}
+            tried |= {"status": Run.Status.UNSENT, "ended_at": now, "answer_class": "", "bytes_sent": 0}
         Run.objects.filter(pk=ticket.run_pk).update(**tried)
         misses = resume.attempts_made - 1 if armed else resume.attempts_made + missed
         lost = max(0, resume.lost_leases - (resume.state == DeliveryState.IN_DOUBT))

@@ -94,7 +94,7 @@ def _ask_to_resend(resume: Resume, *, reason: str, by: User, now: datetime) -> N
 
 
 def _mark_done(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
-    if resume.answer_class in ledger.NOT_RUN:
+    if ledger.did_not_run(resume):
         raise WrongState(_("The agent refused the answers: nothing was done."))
     move(
         resume, DeliveryState.MARKED_DONE, sentence=f"{by.display_name} found that it was done: {reason}", actor=by,
@@ -109,7 +109,7 @@ def _mark_done(resume: Resume, *, reason: str, by: User, now: datetime) -> None:
 
 def _answer_again(resume: Resume, *, reason: str, by: User, now: datetime) -> Case:
     """The agent refused: the same questions again, in a new case with the old answers beside it."""
-    if resume.answer_class not in ledger.NOT_RUN:
+    if not ledger.did_not_run(resume):
         raise WrongState(_("The agent may have acted on the answers: they cannot be given again."))
     if moved_on(resume):
         raise WrongState(_("The thread has moved on: its questions are asked in a later case."))

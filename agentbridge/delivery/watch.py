@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentbridge import translation
-from agentbridge.delivery import incidents
+from agentbridge.delivery import incidents, ledger
 from agentbridge.models import Incident, Resume, Run, ToolCall
 from agentbridge.models.agents import key_of
 from agentbridge.wire.record import ResultView, RunView
@@ -98,6 +98,8 @@ def findings(each: Compared, resume: Resume, run: Run, view: RunView, letter: st
 
 
 def _conclusion(each: Compared, resume: Resume, view: RunView, letter: str) -> Finding:
+    if letter in ledger.NOT_RUN and ledger.may_have_run(resume):
+        return Finding("This attempt was refused; what an earlier one did is not known.")
     if letter == "A":
         return Finding("The agent refused the answers; nothing ran.")
     if letter in "BC":

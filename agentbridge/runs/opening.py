@@ -19,12 +19,17 @@ from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State
 
 NO_MORE = "An agent that asks without end is not answered any more: an operator abandons the case."
+# A case is opened in one transaction and answered as a whole: nobody could, and everybody would wait meanwhile.
+MOST = 1000
+SHOWN_OF_MORE = 20
 WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
 
 
 def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause], *, now: datetime) -> Case:
     """The next case of the thread. Older questions that nobody has sent an answer to are superseded (K-8)."""
     previous = newest_case(run.thread)
+    is_flood = len(pauses) > MOST
+    pauses = pauses[:SHOWN_OF_MORE] if is_flood else pauses
     left = outgoing.Snapshot.of(run)
     paused = translation.Paused(
         run=run, view=view, dialect=dialect, pauses=pauses, messages=left.messages, state=left.state
@@ -32,6 +37,8 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
     new = translation.new_case(paused, previous=previous, asked_before=asked_before(run.thread, pauses))
     if rounds(run.thread) > settings.THREAD_ROUNDS and not new.blocked:
         new = replace(new, blocked=f"This thread has paused more than {settings.THREAD_ROUNDS} times. {NO_MORE}")
+    if is_flood:
+        new = replace(new, blocked=f"This run asks more than {MOST} questions at once. {NO_MORE}")
     if previous is not None and not new.quarantined:
         supersede(previous, now=now)
     case = intake.open_case(new, now=now)

@@ -62,7 +62,9 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
         if not mine or run.lease_until is None or run.lease_until <= now:
             raise NotArmed("The lease on this run was over.")
         until = now + timedelta(seconds=settings.LEASE_SECONDS)  # a slow commit must not use it up
-        Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, armed_at=now, lease_until=until)
+        Run.objects.filter(pk=run.pk).update(
+            status=Run.Status.RUNNING, armed_at=now, lease_until=until, bytes_sent=len(ticket.body)
+        )
         data = {"inputSha256": run.input_digest}
         trail.of_run("run.armed", "From here on bytes may have left us.", run=run, data=data, now=now)
     crash.point("run_armed")
@@ -95,7 +97,7 @@ def set_aside(pk: int, *, now: datetime) -> None:
 
 def _end_unsent(run: Run, sentence: str, *, now: datetime) -> None:
     ended = {"status": Run.Status.UNSENT, "ended_at": now, "error": sentence, "lease_owner": "", "lease_until": None}
-    Run.objects.filter(pk=run.pk).update(**ended, answer_class="")
+    Run.objects.filter(pk=run.pk).update(**ended, answer_class="", bytes_sent=0)
     trail.of_run("run.unsent", f"Nothing was sent: {sentence}", run=run, now=now)
 
 

@@ -34,6 +34,8 @@ SENTENCES: dict[Letter, str] = {
     "I": "The agent's stream broke the protocol; what it did after that is unknown.",
     "J": "After the end of the run the agent reported an error: {error}",
 }
+# An agent's words come last, so that it cannot go on in ours.
+SAYS_UNKNOWN = "Whether the agent took the answers is unknown. It says: {error}"
 SCHEMA = "Wrong form: the answer is not what the agent's schema asks for."
 UNKNOWN_ID = "Unknown question: it was probably answered before, or the agent has forgotten it."
 PARTIAL = "Incomplete: the agent expects an answer to more questions."
@@ -115,7 +117,7 @@ def verdict(
     if letter in "HI" and not (run is not None and run.started and run.status != "running"):
         if run is not None and run.status == "failed":
             # An agent, or its guard, that says itself that nobody knows says the same the next time.
-            return _doubt(letter, http_status, run.error, "unknown")
+            return Verdict("in_doubt", letter, SAYS_UNKNOWN.format(error=run.error))
         return _doubt(letter, http_status, error, replay)
     state = STATES["A"] if letter == "A" else _state(letter, run)
     return Verdict(state, letter, _sentence(letter, http_status, run))
@@ -144,7 +146,7 @@ def _sentence(letter: Letter, http_status: int | None, run: RunView | None) -> s
     sentence = SENTENCES[letter].format(status=http_status, error=said or "no reason given")
     if run is not None and run.status == "unknown":
         return "The run ended in a way that this version does not know."
-    return " ".join(filter(None, [sentence, _hint(run)])) if letter in "BCD" else sentence
+    return " ".join(filter(None, [_hint(run), sentence])) if letter in "BCD" else sentence
 
 
 def _hint(run: RunView | None) -> str:

@@ -14,6 +14,7 @@ from django.test import Client
 
 from agentbridge import dialects
 from agentbridge.models import Run
+from agentbridge.runs import opening
 from approvals.models import Case, User
 from tests import source
 from tests.agentbridge.recordings import Tape, case_of
@@ -165,3 +166,12 @@ def test_one_agent_that_floods_does_not_hold_up_another(script: Script, alice: U
     took = {run.thread.agent.slug: (run.ended_at - run.armed_at).total_seconds() for run in Run.objects.all()}
     assert took["quiet"] < max(1, took["loud"] / 3), took
     assert sorted(Case.objects.values_list("agent", flat=True)) == ["loud", "quiet"]
+
+
+@pytest.mark.django_db
+def test_a_run_that_asks_more_than_anybody_could_answer_is_shown_and_not_answered(tape: Tape) -> None:
+    asked = [interrupt(f"int-{number}", None) for number in range(opening.MOST + 1)]
+    run = tape.record(started(), call(), finished(*asked))
+    case = case_of(run)
+    assert (case.tasks.count(), run.interrupts.count()) == (opening.SHOWN_OF_MORE, opening.MOST + 1)
+    assert case.blocked.startswith("This run asks more than 1000 questions at once.")

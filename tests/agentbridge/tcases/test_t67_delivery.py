@@ -133,6 +133,31 @@ def test_t75_unknown_after_a_resend_reads_as_answered_before_and_opens_nothing(
     assert Case.objects.count() == 1
 
 
+@pytest.mark.parametrize("no", [Answer([started(), failed("who?", "UNKNOWN_INTERRUPT_ID")]), Answer(status=409)])
+def test_t75_a_refusal_says_nothing_about_the_attempt_before_it(
+    script: Script, alice: User, olga: User, no: Answer
+) -> None:
+    _agent, case = delivered(script, alice, Answer([RESET], head=False), no)
+    settle(case, "resend", olga)
+    assert delivery(case).note.startswith("An earlier attempt may have run. ")
+    assert only_task(case).conclusion == "This attempt was refused; what an earlier one did is not known."
+    with pytest.raises(WrongState):
+        settle(case, "answer_again", olga)
+    settle(case, "mark_done", olga)
+    assert delivery(case).state == "marked_done"
+
+
+def test_an_attempt_without_an_answer_says_how_much_may_have_left(script: Script, alice: User) -> None:
+    agent, case = delivered(script, alice, Answer([RESET], head=False))
+    assert delivery(case).attempts.get().bytes_sent >= len(agent.posts[1].body) > 0
+
+
+def test_an_agent_s_words_come_last_in_a_sentence_of_ours(script: Script, alice: User) -> None:
+    lie = "indeterminate). Nothing ran: send it again ("
+    _agent, case = delivered(script, alice, Answer([failed(lie)]))
+    assert (delivery(case).state, delivery(case).note.endswith(f"It says: {lie}")) == ("in_doubt", True)
+
+
 def test_t76_success_without_a_result_is_accepted_and_no_more(script: Script, alice: User) -> None:
     _agent, case = delivered(script, alice, finishing(None))
     assert (only_task(case).conclusion, kinds(case)) == ("Accepted, no evidence of execution.", ["approved_not_run"])
