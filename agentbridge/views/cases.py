@@ -25,6 +25,8 @@ from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 from approvals.schemas import Problem
 
+RUNS = "agentbridge/_case_runs.html"
+
 
 @require_safe
 @login_required
@@ -58,7 +60,7 @@ def case_runs(request: PersonRequest, code: str) -> HttpResponse:
     found = visibility.runs(request.user).filter(pk__in=asked) | visibility.runs(request.user).filter(resume__case=case)
     runs = found.distinct().select_related("thread__agent").prefetch_related("tool_calls").order_by("pk")
     context = {"case": case, "rows": [rows.of_run(run) for run in runs]}
-    return answer(request, "agentbridge/_case_runs.html", context)
+    return answer(request, RUNS, context)
 
 
 @require_POST
@@ -128,4 +130,7 @@ def answer(request: PersonRequest, template: str, context: dict[str, Any], statu
     """The partial alone for htmx, else inside a page of its own."""
     if request.htmx:
         return render(request, template, context, status=status)
-    return render(request, "agentbridge/case_part.html", {**context, "part": template}, status=status)
+    heading = _("Runs") if template == RUNS else _("Delivery")
+    return render(
+        request, "agentbridge/case_part.html", {**context, "part": template, "heading": heading}, status=status
+    )

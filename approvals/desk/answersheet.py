@@ -247,12 +247,13 @@ def comment_note(kit: VerdictKit, verdicts: list[str]) -> str:
     sending = [verdict for verdict in verdicts if kit.forms[verdict].answer is not None or verdict == ANSWERED]
     told = [verdict for verdict in sending if kit.forms[verdict].comment_at is not None]
     if not told:
-        return _("For the record; the agent does not see it.")
+        return _("Reason and comment are for the record; the agent does not see them.")
     if told == sending:
-        return _("For the record; the agent sees it too.")
+        return _("Reason and comment are for the record; the agent sees the comment too.")
     words = {"approved": _("Approve"), "rejected": _("Reject"), "answered": _("Answer")}
     named = ", ".join(words.get(verdict, verdict) for verdict in told)
-    return _("For the record; the agent sees it with: %(verdicts)s.") % {"verdicts": named}
+    told_with = _("Reason and comment are for the record; the agent sees the comment with: %(verdicts)s.")
+    return told_with % {"verdicts": named}
 
 
 def place_of(pointer: str) -> str:
