@@ -34,12 +34,12 @@ def of(case: Case, resume: Resume | None, sign: Sign, now: datetime) -> str:
         return _("A person settles it. Nothing is sent by itself.")
     if resume.state in FINAL:
         return ""
-    return _ready(resume, now) if resume.state == DeliveryState.READY else _under_way(resume)
+    return _ready(resume, now) if resume.state == DeliveryState.READY else _under_way(resume, now)
 
 
 def _unsealed(case: Case, now: datetime) -> str:
     if case.deliver_after is not None and now < case.deliver_after:
-        return _("Leaves at %(at)s, unless its author takes it back.") % {"at": clock(case.deliver_after)}
+        return _("Leaves at %(at)s, unless its author takes it back.") % {"at": clock(case.deliver_after, now)}
     return _("A worker seals it and sends it.")
 
 
@@ -47,20 +47,21 @@ def _ready(resume: Resume, now: datetime) -> str:
     if not resume.agent.enabled:
         return _("Nothing is sent while the agent is switched off.")
     if resume.next_try_at is not None and now < resume.next_try_at:
-        return _("Tried again at %(at)s.") % {"at": clock(resume.next_try_at)}
+        return _("Tried again at %(at)s.") % {"at": clock(resume.next_try_at, now)}
     return _("The next free worker sends it.")
 
 
-def _under_way(resume: Resume) -> str:
+def _under_way(resume: Resume, now: datetime) -> str:
     """A run is read to its end; the limit says until when at most."""
     armed = next((run.armed_at for run in resume.attempts.all() if run.armed_at and run.ended_at is None), None)
     if resume.state not in ON_ITS_WAY or armed is None:
         return ""
     until = armed + timedelta(seconds=settings.RUN_SECONDS)
-    return _("Read to the end of its run, until %(at)s at most.") % {"at": clock(until)}
+    return _("Read to the end of its run, until %(at)s at most.") % {"at": clock(until, now)}
 
 
-def clock(at: datetime) -> str:
-    """To the second, in the reader's zone."""
-    local = localtime(at)
-    return f"{date_format(local, 'H:i:s')} {local.tzname()}"
+def clock(at: datetime, now: datetime) -> str:
+    """To the second, in the reader's zone, with the day when it is not today."""
+    local, day = localtime(at), _("j M")
+    told = f"{date_format(local, 'H:i:s')} {local.tzname()}"
+    return told if local.date() == localtime(now).date() else f"{date_format(local, day)}, {told}"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from agentbridge.models import Agent, Run
 from agentbridge.models.agents import key_of
-from agentbridge.views import deliveries
+from agentbridge.views import deliveries, nextsteps
 from approvals.models import Case, Queue, User
 from tests import bridge_rows as rows
 from tests.people import OpenCase, decide, in_seconds
@@ -113,6 +115,13 @@ def test_a_held_case_says_when_it_leaves(client: Client, olga: User, alice: User
     case, _run = paused()
     decide(case.tasks.get(), alice)
     assert "Leaves at" in page(client, olga) and "Leaves at" in page(client, alice, f"/cases/{case.code}/standing/")
+
+
+def test_a_moment_of_another_day_is_told_with_its_day() -> None:
+    now = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    with timezone.override(UTC):
+        assert nextsteps.clock(now + timedelta(hours=1), now) == "13:00:00 UTC"
+        assert nextsteps.clock(now + timedelta(days=1), now) == "1 Dec, 12:00:00 UTC"
 
 
 def test_the_head_of_a_case_says_that_it_is_in_doubt(client: Client, alice: User, paused: Any) -> None:
