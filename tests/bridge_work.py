@@ -17,6 +17,7 @@ from agentbridge import registering
 from agentbridge.delivery import backoff
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.runs import starting
+from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
 from approvals.models import Case, User
 from tests.scripted_agent import Answer, ScriptedAgent
@@ -27,12 +28,13 @@ A_WHILE = timedelta(seconds=30)
 
 
 @pytest.fixture
-def quick(settings: Any) -> None:
+def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No undo window, and waits that a test can sit through."""
     settings.UNDO_SECONDS = 0
     settings.EXPIRY_MARGIN_SECONDS = 1
     settings.BACKOFF_SECONDS = 0.05
     settings.CONNECT_SECONDS = settings.FIRST_EVENT_SECONDS = settings.IDLE_SECONDS = PATIENCE
+    monkeypatch.setattr(at_work, "CLAIM_SECONDS", PATIENCE)  # one look claims whatever is there
 
 
 @pytest.fixture
