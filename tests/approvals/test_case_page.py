@@ -166,7 +166,7 @@ def test_hostile_text_stays_text(alice, open_case, read):
 
 
 def test_the_comment_says_whether_the_agent_sees_it(alice, open_case, read):
-    assert "the agent sees it with: Reject" in read(open_case(), alice).text
+    assert "the agent sees the comment with: Reject" in read(open_case(), alice).text
 
 
 def test_the_trail_of_the_case_is_on_its_page(alice, carol, task, read):
