@@ -14,6 +14,7 @@ from django.db import connection
 from django.utils import translation
 from pytest_socket import socket_allow_hosts
 
+from approvals.validation import worker
 from tests import emptying, trails
 from tests.waiting import PATIENCE
 
@@ -27,6 +28,9 @@ emptying.use_for_transaction_tests()
 # Clients in tests are as patient as everything else here; the five seconds of httpx fail by chance on a busy machine.
 for step in ("connect", "read", "write", "pool"):
     setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, step, PATIENCE)
+
+# The processor time of a check stays what it is; by the clock, its process may be kept waiting.
+worker.START_SECONDS = worker.WAIT_SECONDS = PATIENCE
 
 
 @pytest.fixture(autouse=True)
