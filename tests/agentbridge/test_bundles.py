@@ -100,6 +100,7 @@ def test_entries_left_out_are_proven_around(whole, tmp_path, program):
     path = exported(tmp_path / "part.zip", one, case="the first")
     report = judged(program, path, tmp_path / "empty")
     assert (report["result"], report["entries"]) == ("good", one.count())
+    assert any("Entries of other filters" in note for note in report["notes"])
     assert len(members(path)["tree.jsonl"]) > 0
 
 

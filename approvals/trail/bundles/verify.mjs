@@ -155,6 +155,7 @@ class Check {
       this.tampered(`The rest cannot be read: ${problem.message}.`);
     }
     if (this.entries !== this.manifest.entries) this.tampered(`${this.entries} entries are here, of ${this.manifest.entries}.`, null, "incomplete");
+    this.notes.push("Entries of other filters are not in this bundle: only what is here was checked.");
     return this.report();
   }
 
@@ -313,7 +314,7 @@ async function main(words) {
     console.error(`${files[0]}: this is not an evidence bundle (${problem.message})`);
     return 2;
   }
-  const lines = [`${report.result}: ${report.entries} entries, first bad ${report.firstBad}, head ${report.head}`];
+  const lines = [`${report.result}: ${report.entries} entries, first bad ${report.firstBad ?? "none"}, head ${report.head}`];
   lines.push(...report.findings.map((one) => `- ${one.kind}: ${one.sentence}`), ...report.notes.map((note) => `note: ${note}`));
   console.log(words.includes("--json") ? JSON.stringify(report, null, 2) : lines.join("\n"));
   return { good: 0, tampered: 1, incomplete: 3 }[report.result];

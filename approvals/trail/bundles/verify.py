@@ -286,14 +286,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     try:
-        report = check(given.bundle, given.key)
+        got = check(given.bundle, given.key)
     except Unusable as problem:
         parser.exit(2, f"{given.bundle}: {problem}\n")
-    lines = [f"{report['result']}: {report['entries']} entries, first bad {report['firstBad']}, head {report['head']}"]
-    lines += [f"- {found['kind']}: {found['sentence']}" for found in report["findings"]]
-    lines += [f"note: {note}" for note in report["notes"]]
-    sys.stdout.write((json.dumps(report, indent=2) if given.json else "\n".join(lines)) + "\n")
-    return {"good": 0, "tampered": 1, "incomplete": 3}[report["result"]]
+    lines = [f"{got['result']}: {got['entries']} entries, first bad {got['firstBad'] or 'none'}, head {got['head']}"]
+    lines += [f"- {found['kind']}: {found['sentence']}" for found in got["findings"]]
+    lines += [f"note: {note}" for note in got["notes"]]
+    sys.stdout.write((json.dumps(got, indent=2) if given.json else "\n".join(lines)) + "\n")
+    return {"good": 0, "tampered": 1, "incomplete": 3}[got["result"]]
 
 
 if __name__ == "__main__":
