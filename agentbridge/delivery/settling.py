@@ -12,7 +12,7 @@ from agentbridge.delivery import ledger, resuming, sealing
 from agentbridge.delivery.moves import move
 from agentbridge.delivery.proof import moved_on as moved_on
 from agentbridge.models import DeliveryState, Interrupt, Resume
-from approvals import exhibits, intake, jsontext, locking, reviewing
+from approvals import exhibits, intake, jsontext, locking, reviewing, sentences
 from approvals.kit import VerdictKit
 from approvals.models import Case, Task, User
 from approvals.models.cases import EndedBecause, State, last_moment
@@ -177,7 +177,7 @@ def _send_cancelled(case: Case, resume: Resume | None, *, reason: str, by: User,
     if any(VerdictKit.from_json(task.kit).cancel != "safe" for task in case.tasks.all()):
         raise WrongState(_("It is not certain that this agent takes a cancel as a no, so none is sent."))
     if case.blocked:
-        raise WrongState(_("Nothing can be sent: %(why)s") % {"why": case.blocked})
+        raise WrongState(_("Nothing can be sent: %(why)s") % {"why": sentences.told(case.blocked)})
     run = sealing.interrupted_run(case)
     if run is None:
         raise WrongState(_("The run that asked is not on record."))

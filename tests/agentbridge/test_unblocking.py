@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from agentbridge.delivery import ledger, proof, sealing, settling
 from approvals import reviewing
@@ -115,6 +118,9 @@ def test_an_expired_case_is_unblocked_before_the_agent_is_told(script: Script, a
     sealing.set_aside(case, now=timezone.now())
     pass_deadline(case)
     assert offered(again(case)) == ("unblock", "abandon")
+    with override("ko"), pytest.raises(WrongState) as refused:
+        settling.close_expired(again(case), action="send_cancelled", reason="late", by=olga, now=timezone.now())
+    assert not re.search("[A-Za-z]{3}", str(refused.value))  # nor is the reason left in English
     unblock(again(case), olga)
     assert offered(again(case)) == ("send_cancelled", "abandon")
     settling.close_expired(again(case), action="send_cancelled", reason="late", by=olga, now=timezone.now())
