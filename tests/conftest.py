@@ -12,6 +12,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.utils import translation
+from hypothesis import HealthCheck, settings
 from pytest_socket import socket_allow_hosts
 
 from approvals.validation import worker
@@ -28,6 +29,10 @@ emptying.use_for_transaction_tests()
 # Clients in tests are as patient as everything else here; the five seconds of httpx fail by chance on a busy machine.
 for step in ("connect", "read", "write", "pool"):
     setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, step, PATIENCE)
+
+# An example that takes long to make on a busy machine is no fault of the property.
+settings.register_profile("desk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("desk")
 
 # The processor time of a check stays what it is; by the clock, its process may be kept waiting.
 worker.START_SECONDS = worker.WAIT_SECONDS = PATIENCE
