@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -20,10 +22,10 @@ from approvals import forms, permissions, reviewing
 from approvals.desk import casefile, presenting, states
 from approvals.desk.answersheet import SecondLook
 from approvals.desk.casefile import CaseFile, Panel
-from approvals.models import Case, Decision, Queue, Task
+from approvals.models import Case, Decision, Queue, Task, User
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
-from approvals.trail import sightings, trailpage
+from approvals.trail import attempts, sightings, trailpage
 from approvals.verbs import answering, drafts, friction, notes, opening, reading
 from approvals.verbs.answering import Given
 from approvals.views import hidden
@@ -57,7 +59,8 @@ def decide(request: PersonRequest, code: str) -> HttpResponse:
         return drawn(request, casefile.with_sheets(file, posted=request.POST, on=code), focus=code)
     try:
         given = panel.blank().read(request.POST)
-        if look := second_look(request, panel, given):
+        asked: dict[str, Any] = {"by": request.user, "verdict": given.verdict, "now": current()}
+        if look := second_look(task, panel=panel, given=given, post=request.POST, **asked):
             sheets = casefile.with_sheets(file, posted=request.POST, on=code, second_look=look)
             return drawn(request, sheets, focus=code)
         decision = reviewing.decide(task, by=request.user, now=current(), **deed(request, given))
@@ -106,19 +109,20 @@ def visible_task(request: PersonRequest, code: str) -> Task:
     return task
 
 
-def second_look(request: PersonRequest, panel: Panel, given: Given) -> SecondLook | None:
+@attempts.told("decide")
+def second_look(
+    task: Task, *, panel: Panel, given: Given, post: Mapping[str, str], by: User, verdict: str, now: datetime
+) -> SecondLook | None:
     """What to show once more before it counts; None where it counts at once. Raises Invalid for what is missing."""
-    task, post = panel.task, request.POST
     is_current = panel.is_answerable and post.get("shown_digest") == task.shown_digest
-    if not friction.needs_second_look(task.queue, given.verdict) or not is_current:
+    if not friction.needs_second_look(task.queue, verdict) or not is_current:
         return None
     if missing := friction.problems(panel.exhibit, given, post):
         raise Invalid(missing)
     answer = answering.prepare(given, kit=panel.kit, exhibit=panel.exhibit, queue=task.queue)
-    if friction.was_looked_at(post.get("confirmed", ""), task, request.user, given):
+    if friction.was_looked_at(post.get("confirmed", ""), task, by, given):
         return None
-    token = friction.second_look(task, request.user, given)
-    return SecondLook(verdict=given.verdict, token=token, answer=answer.answer)
+    return SecondLook(verdict=verdict, token=friction.second_look(task, by, given), answer=answer.answer)
 
 
 def deed(request: PersonRequest, given: Given) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def room(client, alice, payments, task):
 def test_a_yes_needs_the_list_read_and_the_value_typed(room, task):
     status, page = room.post(room.form)
     assert status == 422 and not task.decisions.exists()
+    assert task.case.entries.filter(verb="task.refused", task=task).count() == 1  # what was tried is on the trail
     assert "Say that you have read the whole list." in page.text and "not what stands at /amount" in page.text
 
 
