@@ -153,7 +153,8 @@ def _index(task: Task, content: exhibits.Content) -> None:
 
 
 def _record_opened(task: Task, content: exhibits.Content, now: datetime) -> None:
-    what = f"to run {content.tool.name}" if content.tool else f"a question ({content.reason})"
+    tool = content.tool and (content.tool.name or "a tool without a name")
+    what = f"to run {tool}" if tool else f"a question ({content.reason})"
     audit.record(
         "task.opened",
         f"{content.agent_name} asks in queue “{task.queue.name}”: {what}.",

@@ -17,7 +17,7 @@ from agentbridge.dialects.plain import Plain
 from agentbridge.dialects.pydantic_ai import PydanticAI
 from agentbridge.dialects.strands import Strands
 from agentbridge.dialects.unanswered import offered_tools, unanswered
-from agentbridge.wire.record import RunView, Warning
+from agentbridge.wire.record import CallView, RunView, Warning
 
 __all__ = ["AUTO", "NAMES", "Answered", "Dialect", "Pause", "Sending", "get", "recognise", "unanswered"]
 
@@ -81,10 +81,15 @@ LEGACY_CALL = (
 def _open_calls(run: RunView) -> list[Warning]:
     """L-3a: shown on every finished run, so that nobody takes it for all done."""
     return [
-        Warning("L-3a", "warning", f"TOOL_CALL_START {call.name}", f"Tool call without result: {call.name}, {call.id}")
+        Warning("L-3a", "warning", f"TOOL_CALL_START {call.name or '?'}", f"Tool call without result: {_named(call)}")
         for call in unanswered(run, offered_tools(run))
         if call.name != ASKING_TOOL
     ]
+
+
+def _named(call: CallView) -> str:
+    """Its name and id; hostile agents leave either out."""
+    return ", ".join(filter(None, (call.name, call.id))) or "?"
 
 
 def _cut(text: str) -> str:

@@ -140,3 +140,8 @@ def test_keys_are_separate_by_purpose_and_survive_rotation(settings):
     assert keys.derived("decision")[1:] == old
     assert keys.derived("form")[0] != keys.derived("decision")[0]
     assert len(keys.derived("form")[0]) == 32
+
+
+def test_a_call_without_a_name_is_told_as_one(open_case):
+    entry = open_case(exhibit=shown("")).entries.get(verb="task.opened")
+    assert entry.sentence.endswith("to run a tool without a name.")
