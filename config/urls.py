@@ -9,3 +9,5 @@ urlpatterns = [
     path("", include("agentbridge.urls")),
     path("", include("approvals.urls")),
 ]
+
+handler400 = "approvals.views.returning.not_understood"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.dateparse import parse_datetime
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -128,6 +128,16 @@ def _task(request: PersonRequest, code: str) -> Task:
 def back_of(request: PersonRequest) -> str:
     """Where they came from, if that is a page of ours."""
     wanted = request.POST.get("next") or request.GET.get("next") or request.headers.get("Referer", "")
-    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    here = urlsplit(wanted)._replace(scheme="", netloc="", fragment="").geturl()
-    return here if safe and here.startswith("/") and here != request.path else "/queue/"
+    here = page_of_ours(request, wanted)
+    return here if here and here != request.path else "/queue/"
+
+
+def page_of_ours(request: HttpRequest, address: str) -> str:
+    """The path and query of an address of ours; "" for any other, and for what is none.
+
+    Asked again without the host: a path that begins with two slashes, or what browsers take for them, names another.
+    """
+    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
+        return ""
+    here = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
+    return here if here.startswith("/") and url_has_allowed_host_and_scheme(here, None) else ""

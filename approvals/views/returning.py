@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.requests import PersonRequest
-from approvals.views.courtesies import back_of
+from approvals.views.courtesies import back_of, page_of_ours
 
 Answer = Callable[[HttpRequest], HttpResponse]
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -46,9 +46,14 @@ def other_session(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _drawn(request, "403_csrf.html", 403, back=back_of(cast(PersonRequest, request)))
 
 
+def not_understood(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's own reads the form once more for its token: what cannot be read would then be a fault of ours."""
+    return HttpResponseBadRequest(render_to_string("400.html"))
+
+
 def _signed_out(request: PersonRequest, response: HttpResponse) -> HttpResponse:
     if request.htmx:
-        page = request.htmx.current_url_abs_path or reverse("queue")
+        page = page_of_ours(request, request.htmx.current_url or "") or reverse("queue")
         return _drawn(request, "_signed_out.html", 401, BESIDE, sign_in=_sign_in(page))
     if request.method in SAFE:
         return response

@@ -10,6 +10,8 @@ from tests.people import PASSWORD
 
 HTML = {"Accept": "text/html"}
 HTMX = {"HX-Request": "true"}
+ELSEWHERE = ("//evil.example/", "/\\evil.example/", "/\t/evil.example/", "///evil.example/")
+NOT_OURS = ["https://evil.example/", "http://[", *(f"http://testserver{path}" for path in ELSEWHERE)]
 
 
 def page_of(task):
@@ -30,7 +32,7 @@ def test_a_decision_after_the_session_ended_leads_back_to_its_case(client, alice
     assert "nothing was done" in page.content.decode() and not Decision.objects.exists()
 
 
-@pytest.mark.parametrize("elsewhere", ["", "https://evil.example/cases/", "http://testserver/tasks/{}/decision/"])
+@pytest.mark.parametrize("elsewhere", ["", *NOT_OURS, "http://testserver/tasks/{}/decision/"])
 def test_where_nobody_knows_the_page_the_queue_is_next(client, task, elsewhere):
     answer = decide(client, task, Referer=elsewhere.format(task.code))
     assert answer["Location"] == "/accounts/login/?next=%2Fqueue%2F"
@@ -41,6 +43,18 @@ def test_a_page_that_renews_itself_keeps_what_is_typed_and_says_why(client, task
     for answer in (decide(client, task, **HTMX, **here), client.get(page_of(task), headers={**HTMX, **here})):
         assert (answer.status_code, answer["HX-Retarget"], answer["HX-Reswap"]) == (401, "#messages", "outerHTML")
         assert f'href="/accounts/login/?next=%2Fcases%2F{task.case.code}%2F"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("elsewhere", NOT_OURS)
+def test_no_address_leads_back_to_somebody_elses_page(client, alice, task, elsewhere):
+    renewed = client.get(page_of(task), headers={**HTMX, "HX-Current-URL": elsewhere})
+    assert 'href="/accounts/login/?next=%2Fqueue%2F"' in renewed.content.decode()
+    client.force_login(alice)
+    claim = f"/tasks/{task.code}/claim/"
+    assert client.post(claim, {"next": elsewhere})["Location"] == "/queue/"
+    assert client.post(claim, headers={"Referer": elsewhere})["Location"] == "/queue/"
+    form = client.get(f"/tasks/{task.code}/not-now/", {"next": elsewhere}).content.decode()
+    assert '<input type="hidden" name="next" value="/queue/">' in form
 
 
 def test_a_link_still_leads_to_where_it_was_going(client, task):
@@ -66,3 +80,10 @@ def test_an_address_that_takes_deeds_only_is_no_empty_page(client, alice, task):
 def test_a_host_that_is_not_ours_is_told_in_words(client):
     answer = client.get("/queue/", headers={"Host": "elsewhere.example"})
     assert answer.status_code == 400 and "ALLOWED_HOSTS" in answer.content.decode()
+
+
+def test_a_form_in_an_encoding_that_no_form_has_is_not_understood():
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    client.get("/accounts/login/")  # for the cookie that the form's token is compared with
+    answer = client.post("/accounts/login/", b"a=1", content_type="application/x-www-form-urlencoded; charset=utf-16")
+    assert answer.status_code == 400 and "not understood" in answer.content.decode()
