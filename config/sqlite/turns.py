@@ -26,7 +26,7 @@ class Turns:
         self._file: int | None = None
 
     def take(self, *, timeout: float) -> None:
-        """Wait for the turn. Raises OperationalError, as SQLite does, when it does not come in time."""
+        """Wait for the turn. Raises OperationalError, as SQLite does: not in time, or no file can be opened."""
         deadline = time.monotonic() + timeout
         if not self._threads.acquire(timeout=max(timeout, 0)):
             raise OperationalError("database is locked: another thread kept its turn to write for too long")
@@ -43,7 +43,10 @@ class Turns:
         self._threads.release()
 
     def _lock_file(self, deadline: float) -> int:
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as trouble:  # of the machine, not of the row that was to be written
+            raise OperationalError(f"unable to open the lock of the database file: {trouble}") from trouble
         try:
             while not _locks(file):
                 if time.monotonic() >= deadline:

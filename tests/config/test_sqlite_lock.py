@@ -130,3 +130,12 @@ def test_a_new_database_is_nobody_elses_to_read(tmp_path):
         made.execute("CREATE TABLE t (n)")
         assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
     made.close()
+
+
+def test_a_lock_that_cannot_be_opened_is_trouble_of_the_database_and_holds_nobody_up(tmp_path: Path) -> None:
+    turns = Turns(tmp_path / "volume" / "desk.sqlite3.lock")
+    with pytest.raises(OperationalError, match="unable to open the lock"):
+        turns.take(timeout=PATIENCE)
+    turns.path.parent.mkdir()
+    turns.take(timeout=PATIENCE)
+    turns.give_back()
