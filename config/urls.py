@@ -11,3 +11,4 @@ urlpatterns = [
 ]
 
 handler400 = "approvals.views.returning.not_understood"
+handler500 = "config.faults.broken"
