@@ -81,8 +81,14 @@ def _hides(names: tuple[str, ...], name: str) -> bool:
     said = _plain(name).rstrip("0123456789_")
     return any(
         fnmatchcase(said, rule) if "*" in rule else said == rule or said.endswith("_" + rule)
-        for rule in map(_plain, names)
+        for rule in _all_plain(names)
     )
+
+
+@lru_cache(maxsize=256)
+def _all_plain(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Once for a set of rules: a state of megabytes has ten thousands of names to hold against it."""
+    return tuple(map(_plain, names))
 
 
 def _plain(name: str) -> str:
