@@ -31,6 +31,7 @@ class Tap:
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.open.set()
+        self.gave_up = False
 
     def pauseProducing(self) -> None:
         self.open.clear()
@@ -46,7 +47,8 @@ class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
     """Each part of an answer waits until the one before it has left.
 
     What the application raises before its answer begins is Daphne's to answer. A client that takes nothing for
-    `patience` seconds is `ConnectionAbortedError` for the application.
+    `patience` seconds is cut off, and the application hears that it has gone, as of any other. (Raising into it would
+    end a request of Django's without its end: its connection would not go back to the pool.)
     """
 
     def __init__(self, application: Any, *, patience: float = STALLED_SECONDS, **more: Any) -> None:
@@ -85,8 +87,11 @@ class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
         if message["type"] == "http.response.start" and protocol in self.connections and tap is None:
             tap = self.connections[protocol]["tap"] = Tap()
             protocol.registerProducer(tap, True)
-        if tap is not None and not tap.open.is_set():
-            await self._room(tap)
+        if tap is not None and not tap.open.is_set() and not tap.gave_up:
+            await self._room(protocol, tap)
+        if tap is not None and tap.gave_up:
+            await asyncio.sleep(0)  # in the next turn of the loop it is told; nothing more is kept for this client
+            return
         last = message["type"] == "http.response.body" and not message.get("more_body")
         if tap is not None and last and protocol.channel is not None:
             protocol.unregisterProducer()
@@ -106,13 +111,14 @@ class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
             transport.write(framed[sent if isinstance(sent, int) else 0 :])  # a socket that fails fails there again
         return True
 
-    async def _room(self, tap: Tap) -> None:
+    async def _room(self, protocol: Any, tap: Tap) -> None:
         try:
             async with asyncio.timeout(self._patience):
                 await tap.open.wait()
         except TimeoutError:
             log.warning("A client that did not read was cut off.")
-            raise ConnectionAbortedError from None
+            self._break_off(protocol)
+            tap.gave_up = True
 
 
 def _is_free(transport: Any) -> bool:

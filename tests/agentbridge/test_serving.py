@@ -16,11 +16,13 @@ from tests.desk import ROOT, free_port
 from tests.waiting import PATIENCE, until
 
 PROGRAM = """
+import asyncio
 import sys
 from daphne.endpoints import build_endpoint_description_strings
 from agentbridge.net.serving import SteadyServer
 
 talking = []
+heard = []
 
 async def application(scope, receive, send):
     if scope["path"] == "/much":
@@ -31,11 +33,22 @@ async def application(scope, receive, send):
             talking.clear()
     if scope["path"] == "/early":
         raise RuntimeError
-    said = str(len(talking if scope["path"] == "/talking" else server.connections)).encode()
+    if scope["path"] == "/until-gone":
+        return await until_gone(receive, send)
+    counted = {"/talking": talking, "/heard": heard}.get(scope["path"], server.connections)
+    said = str(len(counted)).encode()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": said, "more_body": scope["path"] == "/half"})
     if scope["path"] == "/half":
         raise RuntimeError
+
+async def until_gone(receive, send):
+    await receive()
+    gone = asyncio.ensure_future(receive())
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while not gone.done():
+        await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+    heard.append(gone.result()["type"])
 
 async def much(send):
     await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -89,6 +102,15 @@ def test_a_client_that_does_not_read_is_cut_off(server: str) -> None:
         client.recv(1)
         until(lambda: httpx.get(f"{server}/talking", trust_env=False).text == "0", "giving up")
         assert len(left_for(client)) < 32 * 2**20  # of 64: what the kernel held
+
+
+def test_the_application_hears_that_a_client_who_does_not_read_has_gone(server: str) -> None:
+    """Or Django ends no request of such a client, and its connection never goes back to the pool."""
+    known(server)
+    with socket.create_connection(("127.0.0.1", int(server.rpartition(":")[2]))) as client:
+        client.sendall(b"GET /until-gone HTTP/1.1\r\nHost: desk\r\n\r\n")
+        client.recv(1)
+        until(lambda: httpx.get(f"{server}/heard", trust_env=False).text == "1", "hearing that it has gone")
 
 
 def left_for(client: socket.socket) -> bytes:
