@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 PLACE = re.compile(r"%\((\w+)\)[sd]")
 END = re.compile(r"(?<=[.!?:]) ")
@@ -28,7 +28,7 @@ def register(templates: Iterable[str]) -> None:
 
 def told(text: str) -> str:
     """A stored text in the language of now: as a whole, by its template, or one sentence after the other."""
-    if not text or len(text) > MOST:
+    if not text or len(text) > MOST or (get_language() or "en").startswith("en"):  # written in English
         return text
     said = _said(text)
     if said != text:
