@@ -100,7 +100,9 @@ def give_token(person: User, *, by: User | None = None, now: datetime) -> str:
 
 def _person(name: str) -> User:
     """Locked, so that a decision being made with the old rights ends first."""
-    return User.objects.select_for_update(no_key=True).filter(username=name).first() or User(username=name)
+    # As people sign in with it: a name may be typed in pieces (NFD), and the form for signing in puts them together.
+    rows, normal = User.objects.select_for_update(no_key=True), User.normalize_username(name)
+    return rows.filter(username=name).first() or rows.filter(username=normal).first() or User(username=normal)
 
 
 def _queues(names: Sequence[str], by: User | None, now: datetime) -> list[Queue]:

@@ -47,6 +47,7 @@ def add(name: str, *, role: Role, queues: Sequence[str], service: bool, by: User
     """Somebody new, who cannot sign in before a password was chosen. Raises NotAllowed, Invalid (at /name)."""
     turn()
     by = administrator(by)
+    name = User.normalize_username(name)
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError as problem:
@@ -77,10 +78,16 @@ def change_rights(
     person = _locked(person)
     if seen != shown(person):
         said = _("Somebody changed this meanwhile: %(name)s is %(rights)s now. Nothing was saved.")
-        raise Changed(said % {"name": person.display_name, "rights": people.told(people.rights_of(person))})
+        raise Changed(said % {"name": person.display_name, "rights": _rights_in_words(person)})
     if role != Role.ADMIN:
         _keep_an_administrator(person)
     give([Right(person, role, queues)], because=because, by=by, now=now)
+
+
+def _rights_in_words(person: User) -> str:
+    role = str(person.role.label) if person.role else "–"
+    queues = ", ".join(person.queues.order_by("name").values_list("name", flat=True))
+    return f"{role} ({queues})" if queues else role
 
 
 def give(rights: Sequence[Right], *, because: str, by: User, now: datetime) -> None:

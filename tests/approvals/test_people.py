@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from approvals import feed, reviewing, tokens
 from approvals.models import AuditEntry, Draft, SetAside, Task, User
 from approvals.models.people import Role
-from approvals.refusals import NotAllowed, WrongState
+from approvals.refusals import Changed, Invalid, NotAllowed, WrongState
 from approvals.verbs import asides, claiming, drafts, staffing
 from tests.pages import Page
 from tests.people import PASSWORD, decide, in_seconds, person
@@ -234,3 +236,20 @@ def test_who_lost_the_role_meanwhile_changes_nobody(alice, adam):
 def test_one_who_is_not_disabled_is_not_enabled(alice, adam):
     with pytest.raises(WrongState):
         staffing.enable(alice, because="x", by=adam, now=timezone.now())
+
+
+def test_a_name_typed_in_pieces_is_the_one_that_signs_in(client, alice, adam):
+    told = {"role": Role.REVIEWER, "queues": [], "service": False, "by": adam, "now": timezone.now()}
+    made = staffing.add(unicodedata.normalize("NFD", "김하나"), **told)
+    made.set_password(PASSWORD)
+    made.save()
+    assert client.login(username="김하나", password=PASSWORD)
+    with pytest.raises(Invalid):
+        staffing.add("김하나", **told)
+
+
+def test_in_korean_the_rights_that_changed_meanwhile_are_korean_too(alice, adam):
+    told = {"role": Role.AUDITOR, "queues": [], "seen": "", "because": "moved", "by": adam, "now": timezone.now()}
+    with override("ko"), pytest.raises(Changed) as refused:
+        staffing.change_rights(alice, **told)
+    assert "reviewer" not in str(refused.value) and "payments" in str(refused.value)
