@@ -11,7 +11,7 @@ from approvals.api import problems
 
 def broken(request: HttpRequest) -> HttpResponse:
     """Django calls it after it logged the fault."""
-    if request.path.startswith("/api/"):
+    if request.path.startswith(("/api/", "/agui/")):
         said = _("Nothing was decided or sent by this step. Look at the case before you try again.")
         return problems.response(problems.ApiProblem(500, "broken", said))
     return HttpResponseServerError(render_to_string("500.html"))

@@ -104,8 +104,8 @@ def did_not_run(resume: Resume) -> bool:
 
 def may_have_run(resume: Resume) -> bool:
     """Is there an attempt whose bytes may have left, and of which no refusal says that it did nothing?"""
-    left = [run for run in resume.attempts.all() if run.armed_at is not None and run.status != Run.Status.UNSENT]
-    return any(run.answer_class not in NOT_RUN for run in left)
+    left = resume.attempts.filter(armed_at__isnull=False).exclude(status=Run.Status.UNSENT)
+    return left.exclude(answer_class__in=NOT_RUN).exists()
 
 
 def cancel_is_safe(case: Case) -> bool:

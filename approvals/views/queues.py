@@ -32,6 +32,8 @@ def queues(request: PersonRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             made = queuerules.make(request.POST.get("name", ""), by=request.user, now=current())
+        except NotAllowed as refused:
+            raise PermissionDenied(str(refused)) from None
         except Invalid as invalid:
             problem = invalid.problems[0].message
         else:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.db import OperationalError
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from approvals import permissions, tokens
 from approvals.models import User
+from config import faults
 
 pytestmark = pytest.mark.django_db
 
@@ -35,3 +36,7 @@ def test_a_person_gets_a_page(visitor: Client, alice: User) -> None:
     visitor.force_login(alice)
     answer = visitor.get("/queue/")
     assert answer.status_code == 500 and "Something broke on our side" in answer.content.decode()
+
+
+def test_a_chat_front_end_gets_a_problem_too(rf: RequestFactory) -> None:
+    assert faults.broken(rf.post("/agui/payer"))["Content-Type"] == "application/problem+json"
