@@ -17,6 +17,7 @@ from agentbridge import registering
 from agentbridge.delivery import backoff
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.runs import starting
+from agentbridge.work import delivering
 from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
 from approvals.models import Case, User
@@ -35,6 +36,7 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.BACKOFF_SECONDS = 0.05
     settings.CONNECT_SECONDS = settings.FIRST_EVENT_SECONDS = settings.IDLE_SECONDS = PATIENCE
     monkeypatch.setattr(at_work, "CLAIM_SECONDS", PATIENCE)  # one look claims whatever is there
+    monkeypatch.setattr(delivering, "STALE_SECONDS", PATIENCE)  # and sends it, however long a commit takes
 
 
 @pytest.fixture

@@ -87,19 +87,22 @@ def test_what_was_armed_too_long_ago_is_not_sent_and_not_counted(
 
 
 def test_a_commit_that_takes_seconds_ends_no_first_run(
-    agent: ScriptedAgent, alice: User, monkeypatch: pytest.MonkeyPatch
+    agent: ScriptedAgent, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings.LEASE_SECONDS = 600
     ask(register(agent), alice)
-    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 10)  # a third of a lease since it was armed
+    monkeypatch.setattr(delivering, "STALE_SECONDS", 2)
+    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 200)  # a third of a lease since it was armed
     work()
     assert (Case.objects.count(), len(agent.posts)) == (1, 1)
 
 
 def test_a_first_run_that_others_may_take_for_lost_is_not_sent(
-    agent: ScriptedAgent, alice: User, monkeypatch: pytest.MonkeyPatch
+    agent: ScriptedAgent, alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings.LEASE_SECONDS = 600
     run = ask(register(agent), alice)
-    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 20)
+    monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 400)
     work()
     assert (Run.objects.get(pk=run.pk).status, agent.posts) == (Run.Status.UNSENT, [])
 

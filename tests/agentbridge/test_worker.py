@@ -17,7 +17,7 @@ from django.utils import timezone
 from agentbridge.delivery.backoff import Breakers
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Run
-from agentbridge.work import leases
+from agentbridge.work import delivering, leases
 from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
 from approvals import clock
@@ -52,7 +52,10 @@ def lasted(holds: Any) -> float:
     return time.monotonic() - began
 
 
-def test_the_open_socket_of_a_paused_run_keeps_nobody_waiting(script: Script, alice: User) -> None:
+def test_the_open_socket_of_a_paused_run_keeps_nobody_waiting(
+    script: Script, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "TRAILING_SECONDS", 600)  # an end of its own is not what is looked at
     agent = script(Answer([started(), call(), finished(interrupt()), *[b": ping\n\n", 0.1] * 6000]), finishing())
     with working():
         ask(register(agent), alice)

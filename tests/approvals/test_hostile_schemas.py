@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -103,10 +104,11 @@ def test_a_check_without_end_costs_a_part_of_the_second(monkeypatch: pytest.Monk
     monkeypatch.setattr(worker, "WAIT_SECONDS", 600)
     assert worker.CHECK_SECONDS <= 0.5, "the page around it, and another process after it, need the rest"
     checker = worker.Checker()
+    process = checker.running()
     question = json.dumps([text_of("twice on each level"), VALUE, 65536, 32, 0.1]).encode()
     with pytest.raises(worker.UnusableSchema) as refused:
         checker.ask(question)
-    assert (refused.value.code, checker.process) == ("too_slow", None)
+    assert (refused.value.code, checker.process, process.wait()) == ("too_slow", None, -signal.SIGPROF)
 
 
 def test_a_slow_check_is_refused_in_the_same_words_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow]
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder: Path = tmp_path_factory.mktemp("desk")
     with own_database(folder) as url:
-        desk = Desk(folder, {"LEASE_SECONDS": "2", "UNREAD_LIMIT": str(2**20)})
+        desk = Desk(folder, {"UNREAD_LIMIT": str(2**20)})
         desk.prepare(url)
         desk.add_people()
         desk.start()
