@@ -48,7 +48,7 @@ def start(ids: list[str], results: Path) -> subprocess.Popen[str]:
     folder.mkdir()
     return subprocess.Popen(
         [sys.executable, CASES / "run_cases.py", "--project", ROOT, "--python", sys.executable,
-         "--only", ",".join(ids), "--json", results, "--keep"],
+         "--only", ",".join(ids), "--json", results, "--slack", "5", "--keep"],
         env={**clean_environment(), "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
