@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -71,14 +73,11 @@ def person_rights(request: PersonRequest, pseudonym: str) -> HttpResponse:
     whom, role = found(request, pseudonym), request.POST.get("role", "")
     if role not in Role.values:
         return said_no(request, whom, _("Choose a role."), 422)
-    try:
-        staffing.change_rights(
-            whom, role=Role(role), queues=queues_of(request), seen=request.POST.get("seen", ""),
-            because=request.POST.get("reason", ""), by=request.user, now=current(),
-        )  # fmt: skip
-    except Refused as refused:
-        return said_no(request, whom, str(refused), refused.status)
-    return done(request, whom, _("Saved. It counts from the next thing they do."))
+    change = partial(
+        staffing.change_rights, whom, role=Role(role), queues=queues_of(request),
+        seen=request.POST.get("seen", ""), because=request.POST.get("reason", ""),
+    )  # fmt: skip
+    return tried(request, whom, change, _("Saved. It counts from the next thing they do."))
 
 
 @require_POST
@@ -87,22 +86,15 @@ def person_switch(request: PersonRequest, pseudonym: str) -> HttpResponse:
     """Disable and enable."""
     whom, on = found(request, pseudonym), request.POST.get("to") == "on"
     deed = staffing.enable if on else staffing.disable
-    try:
-        deed(whom, because=request.POST.get("reason", ""), by=request.user, now=current())
-    except Refused as refused:
-        return said_no(request, whom, str(refused), refused.status)
-    return done(request, whom, _("Enabled again.") if on else _("Disabled, and signed out everywhere."))
+    said = _("Enabled again.") if on else _("Disabled, and signed out everywhere.")
+    return tried(request, whom, partial(deed, whom, because=request.POST.get("reason", "")), said)
 
 
 @require_POST
 @login_required
 def person_sessions(request: PersonRequest, pseudonym: str) -> HttpResponse:
     whom = found(request, pseudonym)
-    try:
-        staffing.end_sessions(whom, by=request.user, now=current())
-    except Refused as refused:
-        return said_no(request, whom, str(refused), refused.status)
-    return done(request, whom, _("Signed out everywhere."))
+    return tried(request, whom, partial(staffing.end_sessions, whom), _("Signed out everywhere."))
 
 
 @require_POST
@@ -174,6 +166,15 @@ def person_page(
         "tokens": whom.api_tokens.filter(revoked_at__isnull=True).order_by("-created_at", "-pk"),
     }  # fmt: skip
     return render(request, "approvals/person.html", context, status=status)
+
+
+def tried(request: PersonRequest, whom: User, deed: Callable[..., None], sentence: str) -> HttpResponse:
+    """The page again with why not, or the way back with what was done."""
+    try:
+        deed(by=request.user, now=current())
+    except Refused as refused:
+        return said_no(request, whom, str(refused), refused.status)
+    return done(request, whom, sentence)
 
 
 def said_no(request: PersonRequest, whom: User, sentence: str, status: int) -> HttpResponse:
