@@ -89,7 +89,7 @@ def actions(case: Case, resume: Resume | None, now: datetime, *, moved_on: bool 
 
 
 def can_be_unblocked(case: Case, resume: Resume | None) -> bool:
-    """Its answers could not be sealed, or not be proven: none of them has left, and each check can be made again.
+    """Its answers could not be sealed, or not be proven: none is on its way, and each check can be made again.
 
     What made a case unanswerable from the start (no usable id) is no such thing: nobody could decide it.
     """
