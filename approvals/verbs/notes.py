@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals import audit, locking, permissions
@@ -31,11 +31,12 @@ def may_write(user: User) -> str | None:
 @transaction.atomic
 def add(task: Task, *, by: User, text: str, now: datetime) -> Note:
     """Write a note and tell those it mentions. Raises NotAllowed, Invalid."""
+    text = text.replace("\r\n", "\n").strip()
+    _take(by, named(text[:LONGEST]))
     by = locking.locked_person(by)
     sentence = may_write(by)
     if sentence or not permissions.visible_tasks(by).filter(pk=task.pk).exists():
         raise NotAllowed(sentence or _("This task is not yours to see."))
-    text = text.replace("\r\n", "\n").strip()
     if not text or len(text) > LONGEST:
         raise Invalid([Problem("/note", _("A note has 1 to %d characters.") % LONGEST)])
     note = Note.objects.create(task=task, by=by, text=text, at=now)
@@ -49,6 +50,12 @@ def add(task: Task, *, by: User, text: str, now: datetime) -> Note:
 def named(text: str) -> list[str]:
     """The names after an @, each once, in order; a full stop at the end belongs to the sentence."""
     return list(dict.fromkeys(name.rstrip(".-") for name in MENTION.findall(text)))
+
+
+def _take(by: User, names: list[str]) -> None:
+    """The author and those named, in the order in which everybody locks people: a change of rights may hold one."""
+    people = User.objects.filter(Q(pk=by.pk) | Q(username__in=names)).order_by("pk")
+    list(people.select_for_update(no_key=True).values_list("pk"))
 
 
 def _tell(note: Note, by: User, names: list[str]) -> list[User]:
