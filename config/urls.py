@@ -11,4 +11,5 @@ urlpatterns = [
 ]
 
 handler400 = "approvals.views.returning.not_understood"
+handler404 = "config.faults.missing"
 handler500 = "config.faults.broken"

@@ -40,3 +40,15 @@ def test_a_person_gets_a_page(visitor: Client, alice: User) -> None:
 
 def test_a_chat_front_end_gets_a_problem_too(rf: RequestFactory) -> None:
     assert faults.broken(rf.post("/agui/payer"))["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("address", ["/api/v1/nothing", "/api/v2/tasks", "/api/v1/tasks/a/b/c"])
+def test_a_program_that_asks_at_a_wrong_address_gets_a_problem(client: Client, address: str) -> None:
+    answer = client.post(address)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert answer.json()["code"] == "not_found"
+
+
+def test_a_person_at_a_wrong_address_gets_a_page(client: Client) -> None:
+    answer = client.get("/nothing/")
+    assert answer.status_code == 404 and "Nothing here that you can see" in answer.content.decode()
