@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -15,6 +17,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 from agentbridge import gauges
 from approvals import permissions, tokens
 
+ROOM = 16_000_000  # bytes: SQLite's log grows by 4 MB between two checkpoints, and a large answer has to fit too
 _migrated = False  # asked until the answer is yes: what is applied stays applied while this process runs
 
 
@@ -45,7 +48,16 @@ def why_not_ready() -> str | None:
             _migrated = not executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError:
         return "The database does not answer."
+    if not has_room():
+        return "The disk that holds the database is full."
     return None if _migrated else "Migrations are not applied."
+
+
+def has_room() -> bool:
+    """False when SQLite's disk is full; how full the disk of a PostgreSQL server is, only that server knows."""
+    if connection.vendor != "sqlite":
+        return True
+    return shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free >= ROOM
 
 
 @require_safe

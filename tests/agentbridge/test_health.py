@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.db import DatabaseError
 
@@ -40,6 +42,20 @@ def test_not_ready_with_migrations_to_do(client, db, monkeypatch):
     monkeypatch.setattr(health, "_migrated", False)
     monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda self, targets: ["one"])
     assert client.get("/readyz").json()["reason"] == "Migrations are not applied."
+
+
+@pytest.mark.parametrize(("free", "ready"), [(15_999_999, False), (16_000_000, True)])
+def test_a_full_disk_keeps_no_decision(monkeypatch, tmp_path, free, ready):
+    place = {"NAME": tmp_path / "desk.sqlite3"}
+    monkeypatch.setattr(health, "connection", SimpleNamespace(vendor="sqlite", settings_dict=place))
+    monkeypatch.setattr(health.shutil, "disk_usage", {tmp_path: SimpleNamespace(free=free)}.get)
+    assert health.has_room() is ready
+
+
+def test_not_ready_on_a_full_disk(client, db, monkeypatch):
+    monkeypatch.setattr(health, "has_room", lambda: False)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "The disk that holds the database is full.")
 
 
 def test_metrics_count_what_waits(client, carol, open_case, payments):
