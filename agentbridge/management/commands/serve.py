@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils.module_loading import import_string
 
 from approvals.trail import anchors, lifecycle
@@ -62,7 +62,10 @@ class Command(BaseCommand):
         from agentbridge.net.serving import SteadyServer
 
         if not settings.DEBUG:
-            collect_static_files()
+            try:
+                collect_static_files()
+            except OSError as problem:
+                raise CommandError(f"STATIC_ROOT: the files of the pages cannot be collected: {problem}") from problem
         if missing := anchors.missing():
             self.stderr.write(missing)
         server = SteadyServer(
