@@ -32,6 +32,11 @@ class RunRow:
     answer: Words
     warnings: list[dict[str, Any]]
 
+    @property
+    def is_told_by_agent(self) -> bool:
+        """Whether `run.error` is the agent's own text; else it is a sentence of ours."""
+        return self.run.status == Run.Status.FAILED or self.run.answer_class == "J"
+
 
 def of_run(run: Run) -> RunRow:
     return RunRow(

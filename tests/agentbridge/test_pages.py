@@ -93,6 +93,14 @@ def test_foreign_words_stay_words(client, alice, agent, part):
     assert "U+202E" in text
 
 
+@pytest.mark.parametrize(("status", "is_theirs"), [("failed", True), ("truncated", False)])
+def test_a_run_says_whose_words_its_error_is(client, alice, case, status, is_theirs):
+    Run.objects.update(status=status, error="The stream ended early.")
+    for address in (f"/cases/{case.code}/runs/", "/agents/payer/runs/?run=run-1"):
+        text = page(client, alice, address)
+        assert "The stream ended early." in text and ("The agent said:" in text) == is_theirs
+
+
 def test_a_long_stream_is_cut_with_a_mark_and_a_way_to_all_of_it(client, alice, agent):
     run = rows.add_run(agent, stream=b"x" * 70_000)
     assert "Cut here; the file has all of it." in page(client, alice, "/agents/payer/runs/", run="run-1")
