@@ -58,8 +58,8 @@ class Rules:
         yes_no = {True: _("yes"), False: _("no")}
         return {
             _("Risk"): str(Queue.Risk(self.risk).label),
-            _("Every decision needs a reason"): yes_no[self.reason_required],
-            _("Characters of a reason, at least"): str(self.reason_length),
+            _("Every decision needs a comment"): yes_no[self.reason_required],
+            _("Characters of a comment, at least"): str(self.reason_length),
             _("Long texts are opened before a yes"): yes_no[self.whole_text_first],
             _("Reasons to pick"): "; ".join(" = ".join(pair) for pair in self.reason_codes) or _("the usual ones"),
             _("Who decides"): ", ".join(self.members) or _("nobody"),
@@ -115,9 +115,9 @@ def loosened(was: Rules, now: Rules) -> dict[str, str]:
     if RISKS.index(now.risk) < RISKS.index(was.risk):
         found["risk"] = _less_risk(was.risk)
     if was.reason_required and not now.reason_required:
-        found["reason_required"] = _("Decisions will need no reason any more.")
+        found["reason_required"] = _("Decisions will need no comment any more.")
     elif was.reason_required and now.reason_length < was.reason_length:
-        said = _("A reason may be shorter: %(now)d characters where it was %(was)d.")
+        said = _("A comment may be shorter: %(now)d characters where it was %(was)d.")
         found["reason_length"] = said % {"now": now.reason_length, "was": was.reason_length}
     if was.whole_text_first and not now.whole_text_first:
         found["whole_text_first"] = _("A yes will count before the long texts were opened.")

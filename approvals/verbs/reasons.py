@@ -53,9 +53,9 @@ def problems(queue: Queue, *, code: str, comment: str) -> list[Problem]:
     found = []
     length = len(comment.strip())
     if queue.reason_required and not length:
-        found.append(Problem("/comment", _("In this queue every decision needs a reason.")))
+        found.append(Problem("/comment", _("In this queue every decision needs a comment.")))
     elif queue.reason_required and length < queue.reason_length:
-        text = _("In this queue a reason has at least %(least)d characters; these are %(length)d.")
+        text = _("In this queue a comment has at least %(least)d characters; these are %(length)d.")
         found.append(Problem("/comment", text % {"least": queue.reason_length, "length": length}))
     if len(comment) > COMMENT_LIMIT:
         found.append(Problem("/comment", _("A comment has at most %d characters.") % COMMENT_LIMIT))

@@ -135,7 +135,7 @@ def test_those_who_may_not_decide_get_403_and_those_who_may_not_see_404(client, 
 def test_a_reason_that_the_queue_requires_is_asked_for_at_its_field(desk, payments, task):
     type(payments).objects.update(reason_required=True)
     answer = desk.post(desk.form(task.case))
-    assert answer.status_code == 422 and "In this queue every decision needs a reason." in answer.content.decode()
+    assert answer.status_code == 422 and "In this queue every decision needs a comment." in answer.content.decode()
     assert desk.post(desk.form(task.case), comment="because").status_code == 303
 
 

@@ -71,7 +71,7 @@ def test_what_loosens_is_named_and_saved_only_when_agreed_to(form, payments):
     form(risk="high", reason_required="1")
     refused = form(risk="low")
     assert refused.status_code == 422 and payments.risk == "high"
-    assert "From high risk to less" in told(refused) and "need no reason any more" in told(refused)
+    assert "From high risk to less" in told(refused) and "need no comment any more" in told(refused)
     assert form(risk="low", agreed=["risk"]).status_code == 422
     assert form(risk="low", agreed=["risk", "reason_required"]).status_code == 303 and payments.risk == "low"
 
