@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
+import attrs
 import regex
 from jsonschema import validators
 from jsonschema.exceptions import ValidationError
@@ -68,7 +69,20 @@ def _extended(name: str) -> Any:
     if name != "Draft4Validator":
         types = types.redefine("integer", is_integer)
     known = {keyword: check for keyword, check in KEYWORDS.items() if keyword in plain.VALIDATORS}
-    return extend(plain, known, type_checker=types, format_checker=FORMATS)
+    made = extend(plain, known, type_checker=types, format_checker=FORMATS)
+    made.evolve = _evolved
+    return made
+
+
+def _evolved(validator: Any, **changes: Any) -> Any:
+    """The validator for a part of the schema. The library's own takes its plain classes where a part has a `$schema`.
+
+    Tools bring schemas that name their draft, and those end up inside others: no pattern there may run without a limit.
+    """
+    schema = changes.setdefault("schema", validator.schema)
+    cls = spoken(schema) or type(validator)
+    kept = {field.alias: getattr(validator, field.name) for field in attrs.fields(cls) if field.init}
+    return cls(**kept | changes)
 
 
 DIALECTS: Mapping[str, Any] = {
@@ -81,10 +95,15 @@ DIALECTS: Mapping[str, Any] = {
 
 
 def dialect(schema: Any) -> Any:
-    """The validator class that `$schema` means, however it is spelled; an unknown one is read as the newest."""
+    """The validator class that `$schema` means; an unknown one is read as the newest."""
+    return spoken(schema) or DIALECTS["2020-12"]
+
+
+def spoken(schema: Any) -> Any:
+    """The validator class that `$schema` names, however it is spelled; None where it names none of ours."""
     named = schema.get("$schema", "") if isinstance(schema, dict) else ""
     found = re.search(r"json-schema\.org/(?:draft/)?(draft-0[467]|2019-09|2020-12)/", str(named))
-    return DIALECTS[found[1] if found else "2020-12"]
+    return DIALECTS[found[1]] if found else None
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:

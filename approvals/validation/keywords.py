@@ -1,7 +1,7 @@
 """The keywords of JSON Schema that Python answers wrongly or without a time limit, done right.
 
 Pure. Python thinks `True == 1` and that 19.99 is no multiple of 0.01, and its `re` can be made to run for hours; the
-`regex` module takes a time limit, and reads the `\\p{…}` and `(?<name>…)` of the ECMA patterns that schemas use.
+`regex` module takes a time limit, and reads the `\\p{…}` and `(?<name>…)` of the patterns that `ecma` hands it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ import regex
 from jsonschema import FormatChecker
 from jsonschema.exceptions import ValidationError
 
+from approvals.validation import ecma
+
 pattern_seconds: ContextVar[float] = ContextVar("pattern_seconds", default=0.1)
 FORMATS = FormatChecker(formats=())
 
 Failures = Iterator[ValidationError]
-RFC3339_TIME = r"\d\d:\d\d:\d\d(\.\d+)?(z|[+-]\d\d:\d\d)"
+RFC3339_TIME = r"\d\d:[0-5]\d:\d\d(\.\d+)?(z|[+-]\d\d:[0-5]\d)"
 
 
 def matches(pattern: str, text: str) -> bool:
     """`TimeoutError` after `pattern_seconds`, `regex.error` if the pattern is none."""
-    return regex.search(pattern, text, timeout=pattern_seconds.get()) is not None
+    return regex.search(ecma.translated(pattern), text, timeout=pattern_seconds.get()) is not None
 
 
 def is_plain(pattern: Any) -> bool:
@@ -94,7 +96,7 @@ def is_multiple(value: int | Decimal, step: int | Decimal) -> bool:
     shift = left_exponent - right_exponent
     if shift >= 0:
         return left * pow(10, shift, right) % right == 0
-    return -shift <= len(str(left)) and left % (right * 10**-shift) == 0
+    return -shift <= Decimal(left).adjusted() and left % (right * 10**-shift) == 0
 
 
 def _digits(number: int | Decimal) -> tuple[int, int]:
@@ -243,7 +245,7 @@ def _second(text: str) -> str:
 
 @_format("email")
 def _email(text: str) -> object:
-    return regex.fullmatch(r"[^@\s]+@[^@\s]+", text) is not None
+    return regex.fullmatch(r'([^@\s]+|"[^"\\\r\n]+")@[^@\s]+', text) is not None
 
 
 @_format("uuid")
@@ -264,5 +266,5 @@ def _ipv6(text: str) -> object:
 @_format("regex")
 def _regex(text: str) -> object:
     with contextlib.suppress(OverflowError):
-        return regex.compile(text)
+        return regex.compile(ecma.translated(text))
     return False

@@ -49,6 +49,8 @@ def test_problems_stand_where_they_are_and_say_what() -> None:
         ({"multipleOf": 0.1}, "1e400", True),
         ({"multipleOf": 3}, "1e400", False),
         ({"multipleOf": 0.1}, "1e-400", False),
+        ({"multipleOf": 0.01}, "0." + "5" * 5000, False),
+        ({"maxLength": 2.0}, '"abc"', False),
         ({"maximum": 9007199254740993}, "9007199254740994", False),
         ({"exclusiveMinimum": 0}, "0", False),
         (True, "[1]", True),
@@ -66,10 +68,13 @@ def test_numbers_and_equality_are_those_of_json(schema: Any, value: str, expecte
         ("date-time", "2030-01-02t03:04:05.123456789+09:00", True),
         ("date-time", "2030-01-02T03:04:60Z", True),
         ("date-time", "2030-01-02T03:04:05", False),
+        ("date-time", "2030-01-02T03:60:00Z", False),
+        ("date-time", "2030-01-02T03:04:05+01:60", False),
         ("date", "2030-02-30", False),
         ("time", "03:04:05Z", True),
         ("email", "kim@example.test", True),
         ("email", "a@b\n<script>", False),
+        ("email", '"kim lee"@example.test', True),
         ("uuid", "123", False),
         ("ipv4", "1.2.3.256", False),
         ("ipv6", "::1", True),
@@ -121,6 +126,32 @@ def test_a_schema_that_cannot_be_used_says_why(schema: Any, reason: str) -> None
         schemas.problems(json.dumps(schema), '{"a":1}')
 
 
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize("named", [DRAFT_07, "https://json-schema.org/draft/2020-12/schema", "urn:example:own"])
+@pytest.mark.parametrize(
+    ("inner", "value", "expected"),
+    [
+        ({"type": "integer"}, "1.0", True),
+        ({"enum": [1]}, "true", False),
+        ({"pattern": r"^\p{L}+$"}, '"é"', True),
+        ({"pattern": r"^\d$"}, '"١"', False),
+        ({"multipleOf": 0.01}, "19.99", True),
+    ],
+)
+def test_a_part_that_names_its_draft_is_judged_as_exactly(named: str, inner: Any, value: str, expected: bool) -> None:
+    """Tools bring their own `$schema` along into an answer's schema."""
+    assert fits({"properties": {"a": {"$schema": named, **inner}}}, f'{{"a":{value}}}') is expected
+
+
+def test_a_part_that_names_its_draft_is_read_by_that_draft() -> None:
+    new = {"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [{"type": "string"}]}
+    assert not fits({"$schema": DRAFT_07, "properties": {"a": new}}, '{"a":[1]}')
+    missing = schemas.problems(json.dumps({"properties": {"a": {"$schema": DRAFT_07, "required": ["b"]}}}), '{"a":{}}')
+    assert [one.pointer for one in missing] == ["/a/b"]
+
+
 def test_what_only_looks_like_a_reference_is_a_value() -> None:
     assert schemas.usable('{"enum":[{"$ref":"https://x.example/"}],"default":{"$ref":"#/nowhere"}}') is None
     assert schemas.usable('{"properties":{"$ref":{"type":"string"},"enum":{"$ref":"#/properties/$ref"}}}') is None
@@ -128,10 +159,13 @@ def test_what_only_looks_like_a_reference_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^([a-zA-Z]+)*$", "((a{1000}){1000}){1000}"])
-def test_a_catastrophic_pattern_costs_no_time(pattern: str) -> None:
+@pytest.mark.parametrize("named", [{}, {"$schema": "http://json-schema.org/draft-07/schema#"}])
+def test_a_catastrophic_pattern_costs_no_time(pattern: str, named: dict[str, str]) -> None:
     began = time.process_time()  # our own: whatever else the machine does
     try:
-        assert schemas.problems(json.dumps({"pattern": pattern}), json.dumps("a" * 5000 + "!"))
+        assert schemas.problems(
+            json.dumps({"not": {"not": {"pattern": pattern, **named}}}), json.dumps("a" * 5000 + "!")
+        )
     except UnusableSchema as unusable:
         assert "too long" in str(unusable)
     assert time.process_time() - began < 5
