@@ -17,7 +17,7 @@ from approvals import jsontext
 from approvals.validation import check, worker
 from approvals.validation.check import Failure, Limits
 from approvals.validation.keywords import comparable
-from approvals.validation.shape import invites, is_fixed, kept, local, members, resolve, secret
+from approvals.validation.shape import alone, invites, is_fixed, kept, local, members, resolve, secret
 
 __all__ = [
     "Problem",
@@ -99,9 +99,8 @@ def equal(one: str, other: str) -> bool:
 
 
 def part(root: dict[str, Any], node: Any) -> str:
-    """A part of a schema as a schema of its own, with the definitions that it may refer to."""
-    shared = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
-    return jsontext.dumps({**shared, **node} if isinstance(node, dict) else node)
+    """A part of a schema as a schema of its own, with all that it may refer to."""
+    return jsontext.dumps(alone(root, node) if isinstance(node, dict) and node is not root else node)
 
 
 def holds(root: dict[str, Any], condition: Any, value_text: str) -> bool:

@@ -48,7 +48,7 @@ def plan(root: Schema, schema: Any, value: Node | None, document: Document | Non
     found = _constant_or_choice(root, node) or _branching(root, node) or _ticks(root, node) or _by_type(node, value)
     if found.kind == "ticks" and not _can_be_ticked(found, value, document):
         found = _by_type(node, value)
-    found = replace(found, nullable=nullable)
+    found = _with_null(found) if nullable else found
     misfit = value is not None and document is not None and _misfit(found, value, document)
     return replace(found, kind="raw", reason=misfit) if misfit else found
 
@@ -58,7 +58,7 @@ def _without_null(root: Schema, node: Schema) -> tuple[Schema, bool]:
     kinds = node.get("type")
     if isinstance(kinds, list) and "null" in kinds and len(kinds) > 1:
         rest = [kind for kind in kinds if kind != "null"]
-        return {**node, "type": rest[0] if len(rest) == 1 else rest}, True
+        return _of_types({**node, "type": rest[0] if len(rest) == 1 else rest})
     for keyword in ("anyOf", "oneOf"):
         parts = node.get(keyword)
         if not isinstance(parts, list):
@@ -69,9 +69,29 @@ def _without_null(root: Schema, node: Schema) -> tuple[Schema, bool]:
             continue
         outer = {name: inner for name, inner in node.items() if name != keyword}
         if len(rest) == 1:
-            return schemas.resolve(root, {**outer, "allOf": rest}), True
+            return schemas.resolve(root, {**outer, "allOf": [*rest, *_apart(outer)]}), True
         return {**outer, keyword: rest}, True
     return node, False
+
+
+def _of_types(node: Schema) -> tuple[Schema, bool]:
+    """A schema of several types, null among them: an `enum` or `const` beside them may still leave null out."""
+    values = [node["const"]] if "const" in node else node.get("enum", [None])
+    if None in values and isinstance(node.get("enum"), list):
+        return {**node, "enum": [value for value in values if value is not None] or values}, len(values) > 1
+    return node, None in values
+
+
+def _with_null(found: Plan) -> Plan:
+    """The same where null may stand too; beside a constant that makes a choice of two."""
+    if found.kind == "constant" and found.node["const"] is not None:
+        return replace(found, kind="choice", nullable=True, choices=((found.node["const"], ""),))
+    return replace(found, nullable=True)
+
+
+def _apart(node: Schema) -> list[Any]:
+    """What `resolve` could not merge."""
+    return list(node.get("allOf", ()))
 
 
 def _constant_or_choice(root: Schema, node: Schema) -> Plan | None:
@@ -81,10 +101,17 @@ def _constant_or_choice(root: Schema, node: Schema) -> Plan | None:
         return Plan("choice", node, choices=tuple((value, "") for value in node["enum"]))
     for keyword in ("oneOf", "anyOf"):
         branches = [schemas.resolve(root, part) for part in node.get(keyword) or ()]
-        if len(branches) > 1 and all("const" in branch and "properties" not in branch for branch in branches):
-            titled = tuple((branch["const"], str(branch.get("title", ""))) for branch in branches)
-            return Plan("choice", node, choices=titled)
+        values = [_only_value(branch) for branch in branches]
+        if len(branches) > 1 and all(len(found) == 1 for found in values):
+            titled = zip(values, (str(branch.get("title", "")) for branch in branches), strict=True)
+            return Plan("choice", node, choices=tuple((found[0], title) for found, title in titled))
     return None
+
+
+def _only_value(branch: Schema) -> list[Any]:
+    """The one value that a branch is; before draft-06 an `enum` of one said so."""
+    found = [branch["const"]] if "const" in branch else branch.get("enum", ())
+    return list(found) if "properties" not in branch else []
 
 
 def _branching(root: Schema, node: Schema) -> Plan | None:
@@ -94,7 +121,7 @@ def _branching(root: Schema, node: Schema) -> Plan | None:
         if len(branches) < 2 or not all(branch.keys() & SUBSTANCE for branch in branches):
             continue
         outer = {name: inner for name, inner in node.items() if name not in (keyword, "title")}
-        merged = [schemas.resolve(root, {**outer, "allOf": [branch]}) for branch in branches]
+        merged = [schemas.resolve(root, {**outer, "allOf": [branch, *_apart(outer)]}) for branch in branches]
         return Plan("branches", node, branches=tuple((_title(b), m) for b, m in zip(branches, merged, strict=True)))
     kinds = _types(node)
     if len(kinds) > 1 and set(kinds) != {"integer", "number"}:

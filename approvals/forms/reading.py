@@ -116,6 +116,8 @@ class Reader:
         text = texts.number(one.shown)
         if text is None:
             self.problems.append(Problem(one.pointer, _("This is not a number as JSON writes it, such as 12 or -0.5.")))
+        elif texts.is_beyond(text):
+            self.problems.append(Problem(one.pointer, _("This number is larger than programs can carry.")))
         elif one.is_whole and not texts.is_whole(text):
             self.problems.append(Problem(one.pointer, _("A whole number is asked for: digits only.")))
         return text

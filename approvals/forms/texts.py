@@ -36,11 +36,14 @@ def normal(text: str) -> str:
 
 
 def number(typed: str) -> str | None:
-    """The number as typed, or None if it is none that JSON and common programs can carry."""
+    """The number as typed, or None if JSON does not write numbers so."""
     text = typed.strip()
-    if _NUMBER.fullmatch(text) is None or not math.isfinite(float(text)):
-        return None
-    return text
+    return text if _NUMBER.fullmatch(text) else None
+
+
+def is_beyond(number: str) -> bool:
+    """Whether common programs would read it as infinite."""
+    return not math.isfinite(float(number))
 
 
 def is_whole(number: str) -> bool:

@@ -11,13 +11,17 @@ from typing import Any
 from urllib.parse import unquote
 
 from approvals import jsontext
-from approvals.validation.check import subschemas
+from approvals.validation.check import DATA, REFERENCES, subschemas
 
 Schema = dict[str, Any]
 TIGHTEST: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
 }
+UNITED = ("$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas", "patternProperties")
+CONDITION = ("if", "then", "else")
+WHOLE = "whole"  # the name that a schema has among the definitions of a part of it
+APART = ("anyOf", "oneOf", "not", "if")  # two of them are no single one: the second stays a part of its own
 
 
 def members(schema_text: str) -> dict[str, Schema]:
@@ -41,15 +45,15 @@ def members_of(root: Schema, node: Any) -> dict[str, Schema]:
 
 def in_place(root: Schema, node: Any) -> Iterator[Schema]:
     """The schema and every schema that may apply to the same value, resolved; each once."""
-    todo, seen = [node], set[int]()
+    todo, seen = [node], dict[int, Any]()  # what was seen is held: the number of a thing that is gone is given again
     while todo:
         part = todo.pop(0)
         if not isinstance(part, dict) or id(part) in seen:
             continue
-        seen.add(id(part))
+        seen[id(part)] = part
         whole = resolve(root, part)
         yield whole
-        for keyword in ("anyOf", "oneOf"):
+        for keyword in ("anyOf", "oneOf", "allOf"):
             todo += whole[keyword] if isinstance(whole.get(keyword), list) else []
         todo += [whole[keyword] for keyword in ("then", "else") if keyword in whole]
 
@@ -67,16 +71,23 @@ def resolve(schema: dict[str, Any], node: Any) -> dict[str, Any]:
         if not isinstance(part, dict) or id(part) in seen:
             continue
         seen.add(id(part))
-        reference = part.get("$ref")
-        if isinstance(reference, str) and (target := local(schema, reference)) is not None:
-            todo.append(target)
+        todo += [target for target in _referred(schema, part) if target is not None]
         todo += part["allOf"] if isinstance(part.get("allOf"), list) else []
-        _merge(merged, {key: value for key, value in part.items() if key not in ("$ref", "allOf")})
+        _merge(merged, {key: value for key, value in part.items() if key not in (*REFERENCES, "allOf")})
     return merged
+
+
+def _referred(schema: Schema, part: Schema) -> list[Any]:
+    return [local(schema, part[name]) for name in REFERENCES if isinstance(part.get(name), str)]
 
 
 def _merge(into: dict[str, Any], part: dict[str, Any]) -> None:
     """What stands nearer wins where only one can be shown; members, required names and limits of all parts count."""
+    apart = [name for name in APART if name in into and name in part and into[name] != part[name]]
+    if apart:
+        kept = [name for name in part if name in apart or (name in CONDITION and "if" in apart)]
+        into["allOf"] = [*into.get("allOf", []), {name: part[name] for name in kept}]
+        part = {name: value for name, value in part.items() if name not in kept}
     for keyword, value in part.items():
         into[keyword] = _both(keyword, into[keyword], value) if keyword in into else value
 
@@ -85,7 +96,7 @@ def _both(keyword: str, known: Any, value: Any) -> Any:
     if isinstance(known, dict) and isinstance(value, dict):
         if keyword == "properties":
             return known | {name: _both_of(known[name], one) if name in known else one for name, one in value.items()}
-        return value | known if keyword in ("$defs", "definitions") else known
+        return value | known if keyword in UNITED else known
     if isinstance(known, list) and isinstance(value, list) and keyword == "required":
         return known + [name for name in value if name not in known]
     if isinstance(known, list) and isinstance(value, list) and keyword == "enum":
@@ -107,6 +118,39 @@ def _tighter(choose: Callable[..., Any], known: Any, value: Any) -> Any:
         return choose(known, value, key=lambda one: Decimal(str(one)))
     except InvalidOperation:
         return known
+
+
+def alone(root: Schema, node: Schema) -> Schema:
+    """A part of a schema as a schema of its own. What it refers to comes along: the definitions, or else the whole."""
+    shared = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
+    near = {**shared, **node}
+    nodes = list(subschemas(near))
+    named = [one["$ref"] for one in nodes if isinstance(one.get("$ref"), str)]
+    is_complete = not {"$defs", "definitions"} & shared.keys() & node.keys() and all(map(_is_shared, named))
+    if is_complete or any("$id" in one for one in nodes[1:]):
+        return near
+    home = "definitions" if "definitions" in root and "$defs" not in root else "$defs"
+    whole = {name: value for name, value in root.items() if name not in ("$schema", "$id", "id")}
+    moved: Schema = _moved(node, f"#/{home}/{WHOLE}")
+    kept = {"$schema": root["$schema"]} if "$schema" in root else {}
+    return {**kept, **moved, home: {**moved.get(home, {}), WHOLE: _moved(whole, f"#/{home}/{WHOLE}")}}
+
+
+def _is_shared(reference: str) -> bool:
+    """Whether a reference leads to a definition, or to a name, which is found wherever it stands."""
+    return reference.startswith(("#/$defs/", "#/definitions/")) or not (reference == "#" or reference.startswith("#/"))
+
+
+def _moved(value: Any, place: str) -> Any:
+    """A part of a schema whose references lead into the whole, which stands at another place now."""
+    if isinstance(value, list):
+        return [_moved(one, place) for one in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    leads = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
+    moved = {name: inner if name in DATA else _moved(inner, place) for name, inner in value.items()}
+    return moved | ({"$ref": place + reference[1:]} if leads and isinstance(reference, str) else {})
 
 
 def is_fixed(node: Schema) -> bool:
