@@ -132,8 +132,9 @@ def alone(root: Schema, node: Schema) -> Schema:
     home = "definitions" if "definitions" in root and "$defs" not in root else "$defs"
     whole = {name: value for name, value in root.items() if name not in ("$schema", "$id", "id")}
     moved: Schema = _moved(node, f"#/{home}/{WHOLE}")
-    kept = {"$schema": root["$schema"]} if "$schema" in root else {}
-    return {**kept, **moved, home: {**moved.get(home, {}), WHOLE: _moved(whole, f"#/{home}/{WHOLE}")}}
+    named_draft = {name: root[name] for name in ("$schema",) if name in root}
+    definitions: Schema = {**moved.get(home, {}), WHOLE: _moved(whole, f"#/{home}/{WHOLE}")}
+    return {**named_draft, **moved, home: definitions}
 
 
 def _is_shared(reference: str) -> bool:
