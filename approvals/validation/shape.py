@@ -123,7 +123,7 @@ def _tighter(choose: Callable[..., Any], known: Any, value: Any) -> Any:
 def alone(root: Schema, node: Schema) -> Schema:
     """A part of a schema as a schema of its own. What it refers to comes along: the definitions, or else the whole."""
     shared = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
-    near = {**shared, **node}
+    near: Schema = {**shared, **node}
     nodes = list(subschemas(near))
     named = [one["$ref"] for one in nodes if isinstance(one.get("$ref"), str)]
     is_complete = not {"$defs", "definitions"} & shared.keys() & node.keys() and all(map(_is_shared, named))
