@@ -122,7 +122,7 @@ def _tighter(choose: Callable[..., Any], known: Any, value: Any) -> Any:
 
 def alone(root: Schema, node: Schema) -> Schema:
     """A part of a schema as a schema of its own. What it refers to comes along: the definitions, or else the whole."""
-    shared = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
+    shared: Schema = {name: root[name] for name in ("$schema", "$defs", "definitions") if name in root}
     near: Schema = {**shared, **node}
     nodes = list(subschemas(near))
     named = [one["$ref"] for one in nodes if isinstance(one.get("$ref"), str)]
