@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from agentbridge.net.extension import Write
 
@@ -22,6 +22,7 @@ class Passage:
         self.overrun = False  # the listener was cut off
         self._limit, self._waiting = limit, 0
         self._parts: deque[bytes] = deque()
+        self._excused = 0  # of what waits, the bytes that came too late for anybody to have taken them
         self._news = asyncio.Event()
         self._over = self._left = False
         self._resting = False  # the listener has everything
@@ -33,8 +34,21 @@ class Passage:
         self._parts.append(part)
         self._waiting += len(part)
         self._news.set()
-        if self._waiting > self._limit:
+        if self._waiting - self._excused > self._limit:
             self._cut()
+
+    def catch_up(self, parts: Sequence[bytes]) -> None:
+        """What the record held back. Its listener could take none of it, so its size alone cuts nobody off.
+
+        Somebody who had left too much lying before is given no more room: twice the limit and one such delay wait.
+        """
+        patient = self._waiting <= self._limit
+        if patient:
+            self._excused = self._waiting + sum(map(len, parts))
+        for part in parts:
+            self.add(part)
+        if patient:
+            self._excused = self._waiting
 
     def _taken(self, part: bytes) -> bool:
         """At once, where nothing is on its way before it."""
@@ -64,6 +78,7 @@ class Passage:
                 while self._parts:
                     part = self._parts.popleft()
                     self._waiting -= len(part)
+                    self._excused = max(0, self._excused - len(part))
                     yield part
                 if self._over:
                     return

@@ -189,8 +189,10 @@ class Relayed:
 
     def _release(self, stored: int) -> None:
         """What waited for its record and has it."""
+        due = []
         while self._held and self._held[0][0] <= stored:
-            self.passage.add(self._held.popleft()[1])
+            due.append(self._held.popleft()[1])
+        self.passage.catch_up(due)
 
 
 def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Run, float]:

@@ -48,6 +48,39 @@ def test_a_listener_whose_socket_is_stuck_is_woken_and_cut_off() -> None:
     assert asyncio.run(story()) == ([b"12345"], True)
 
 
+def test_what_the_record_held_back_cuts_nobody_off_who_takes_it() -> None:
+    async def story() -> tuple[list[bytes], bool]:
+        passage = Passage(limit=10)
+        listener = asyncio.create_task(listen(passage))
+        await asyncio.sleep(0)
+        passage.add(b"before")
+        passage.catch_up([b"x" * 9, b"y" * 9])
+        passage.add(b"behind it")
+        await asyncio.sleep(0)
+        passage.finish()
+        return await listener, passage.overrun
+
+    assert asyncio.run(story()) == ([b"before", b"x" * 9, b"y" * 9, b"behind it"], False)
+
+
+def test_what_was_held_back_is_no_excuse_for_what_comes_behind_it() -> None:
+    passage = Passage(limit=10)
+    passage.catch_up([b"x" * 20])
+    passage.add(b"y" * 10)
+    assert not passage.overrun
+    passage.add(b"z")
+    assert passage.overrun
+
+
+def test_nobody_is_given_room_for_one_delay_after_the_other() -> None:
+    passage = Passage(limit=10)
+    passage.catch_up([b"x" * 11])
+    passage.catch_up([b"y" * 10])
+    assert not passage.overrun
+    passage.catch_up([b"z"])
+    assert passage.overrun
+
+
 def test_a_listener_who_comes_too_late_hears_nothing_rather_than_a_part() -> None:
     async def story() -> None:
         passage = Passage(limit=10)

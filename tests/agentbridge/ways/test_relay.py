@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Run
-from agentbridge.ways import admission
+from agentbridge.ways import admission, keeping
 from agentbridge.ways.relay import Relayed
 from agentbridge.work import sweeping
 from approvals.models import AuditEntry, Case, User
@@ -225,6 +225,22 @@ def test_an_end_that_is_spelled_otherwise_waits_for_its_case_too(web: str, scrip
     caller = outside(web, script(Answer([started(), call(), end, 0.3])))
     with httpx.stream("POST", caller.address(), json=asked(), headers=caller.headers("caller")) as answer:
         assert any(b"FINISHED" in part and Case.objects.exists() for part in answer.iter_raw())
+
+
+def test_a_caller_who_reads_gets_all_that_a_database_standing_still_held_back(
+    web: str, script: Script, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.UNREAD_LIMIT = 2**16
+    told = frame(type="CUSTOM", name="note", value="RUN_FINISHED") + frame(type="CUSTOM", value="y" * 2**16) * 8
+    store = keeping.store
+
+    def pause(portions: Any) -> None:
+        until(lambda: portions[0][0].received > len(told), "the rest of the answer")
+        store(portions)
+
+    monkeypatch.setattr(keeping, "store", pause)
+    answer = outside(web, script(Answer([started(), told, finished()]))).run()
+    assert told in answer.content and b"RUN_FINISHED" in answer.content[-200:]
 
 
 def test_a_fault_of_ours_in_reading_breaks_off_and_stands_on_the_run(
