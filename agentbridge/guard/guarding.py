@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -60,6 +61,7 @@ class Guard:
         self.agent, self.journal, self.trust, self.clock, self.bounds = agent, journal, trust, clock, bounds
         self.running: set[asyncio.Task[None]] = set()
         self._lanes: dict[str, Lane] = {}
+        self._owed: dict[str, dict[int, Conclusion]] = {}  # of each thread: ends that are not written down yet
         self._tending: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
@@ -99,6 +101,7 @@ class Guard:
                 raise Busy("A run of this thread has not ended.", status=429) from None
 
     async def _judged(self, ask: Ask) -> rules.Past | None:
+        await self._write_down(ask.key)
         book = await self.db(self.journal.book, ask.key)
         # In a thread of its own: a costly schema takes up to a second, and keys may have to be fetched.
         judge = partial(rules.judge, book, ask, now=self.clock(), proof=self.trust.proof)
@@ -135,7 +138,9 @@ class Guard:
         finally:
             try:
                 await self._conclude(live, read, end)
-            finally:  # a run that cannot be concluded is in doubt, and blocks nobody
+            except sqlite3.Error as problem:  # tried again before anybody is told anything about this thread
+                log.error("How a run ended cannot be written down yet: %s", problem)
+            finally:  # a run that cannot be concluded blocks nobody who waits
                 lane.live = None
                 live.end()
                 self._leave(ask.key, lane)
@@ -185,25 +190,41 @@ class Guard:
         if end is None:
             read.close(cut="The connection to the agent was lost.")
             end = reading.conclude(read, status=200 if live.head.done() and not live.head.exception() else None)
-        await asyncio.shield(self.db(self.journal.conclude, live.run, end))
+        self._owed.setdefault(live.ask.key, {})[live.run] = end
+        await asyncio.shield(self._write_down(live.ask.key))
+
+    async def _write_down(self, key: str) -> None:
+        """How the runs of this thread ended. Raises sqlite3.Error; what is not on record then is still owed."""
+        owed = self._owed.get(key, {})
+        for run, end in list(owed.items()):
+            await self.db(self.journal.conclude, run, end)
+            del owed[run]
+        self._owed.pop(key, None)
 
     async def heard(self, source: Live | Replay) -> None:
         """Somebody received all of it: what was refused may be tried again, and an ordinary run needs no record."""
         if isinstance(source, Replay):
-            await self.db(self.journal.hear, source.past.pk)
+            await self._noted(self.journal.hear, source.past.pk)
         elif source.run is not None and source.ask.resume is not None:
-            await self.db(self.journal.hear, source.run)
+            await self._noted(self.journal.hear, source.run)
 
     async def left(self, source: Live | Replay) -> None:
         """One listener less. The stream of an ordinary run is dropped with the last one."""
         if isinstance(source, Live) and source.run is not None and source.over.is_set() and not source.followers:
-            await self.db(self.journal.drop_parts, source.run)
+            await self._noted(self.journal.drop_parts, source.run)
 
     async def tend(self) -> None:
         """For ever: forget what is old."""
         while True:
-            await self.db(self.journal.prune, now=self.clock(), keep=self.bounds.keep)
+            await self._noted(self.journal.prune, now=self.clock(), keep=self.bounds.keep)
             await asyncio.sleep(PRUNE_SECONDS)
+
+    async def _noted(self, deed: Callable[..., Any], *args: Any, **named: Any) -> None:
+        """What nothing depends on: undone, something is told once more, or kept for longer."""
+        try:
+            await self.db(deed, *args, **named)
+        except sqlite3.Error as problem:
+            log.warning("The state file cannot be tidied: %s", problem)
 
 
 def recover(journal: Journal, *, limit: int) -> int:

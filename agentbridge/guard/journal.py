@@ -68,6 +68,7 @@ class Journal:
 
     def __init__(self, file: Path, *, agent: str | None = None) -> None:
         """`agent`: whose threads these are; None opens beside a running guard, to settle."""
+        file = file.resolve()  # by whatever links it is named, it is one file, and has one lock
         with ExitStack() as opened:
             if agent is not None:
                 opened.enter_context(_locked(file))
@@ -100,10 +101,11 @@ class Journal:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield self._db
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk ends it by itself
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     def book(self, key: str) -> Book:
         """What is known of a thread."""

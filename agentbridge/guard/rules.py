@@ -101,14 +101,15 @@ def _is_a_repeat(before: Past, book: Book, ask: Ask, entries: Entries, proof: Pr
 
 
 def _check(book: Book, entries: Entries, *, now: datetime) -> None:
+    open_ids = dict.fromkeys(book.ids)
     entries = spread(entries, book.ids)
     given = Counter(entry.id for entry in entries)
-    unknown = [id_ for id_ in given if id_ not in book.ids]
+    unknown = [id_ for id_ in given if id_ not in open_ids]
     if unknown:
         raise _not_open(book, unknown)
     if max(given.values()) > 1:
         raise Refusal(refusals.MALFORMED, "An interrupt is answered twice.", [i for i, n in given.items() if n > 1])
-    missing = [id_ for id_ in book.ids if id_ not in given]
+    missing = [id_ for id_ in open_ids if id_ not in given]
     if missing:
         raise Refusal(refusals.PARTIAL, "Not every open interrupt is answered.", missing)
     answers = {entry.id: entry for entry in entries}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -52,7 +52,8 @@ class Trust:
     def keys(self, named: str) -> Mapping[str, jws.PublicKey]:
         """The keys as of the last hour; the ones of a minute ago where an unknown one is named."""
         age = FRESH if named in self._keys else PATIENCE
-        if self._read_at is None or self.clock() - self._read_at >= age:
+        since = None if self._read_at is None else self.clock() - self._read_at
+        if since is None or not timedelta(0) <= since < age:  # also when the clock was set back: it may be months
             try:
                 self.read()
             except NoKeys:
@@ -67,19 +68,12 @@ class Trust:
             raise Refusal(refusals.SIGNATURE, "The answers are not signed, and this guard wants them to be.")
         if not self.source:
             return False
+        asked = questions(book) if signed else []
         for entry in signed:
-            self._verify(book, entry)
+            self._verify(asked, entry)
         return len(signed) == len(entries)
 
-    def _verify(self, book: Book, entry: Entry) -> None:
-        asked = [
-            signature.Asked(
-                thread_id=book.thread_id, run_id=book.asking, interrupt_id=question.id,
-                raw=question.raw.encode("utf-8", "surrogatepass"),
-                proposal=None if question.proposal is None else question.proposal.encode("utf-8", "surrogatepass"),
-            )
-            for question in book.questions
-        ]  # fmt: skip
+    def _verify(self, asked: Sequence[signature.Asked], entry: Entry) -> None:
         try:
             token = _token(entry) or ""
             header, said = (_peek(part) for part in token.split(".")[:2])
@@ -91,6 +85,18 @@ class Trust:
         except (signature.Refused, NoKeys, ValueError, RecursionError) as reason:
             text = f"The signature of an answer does not hold: {reason}"
             raise Refusal(refusals.SIGNATURE, text, [entry.id]) from reason
+
+
+def questions(book: Book) -> list[signature.Asked]:
+    """What is open, as a signature names it."""
+    return [
+        signature.Asked(
+            thread_id=book.thread_id, run_id=book.asking, interrupt_id=question.id,
+            raw=question.raw.encode("utf-8", "surrogatepass"),
+            proposal=None if question.proposal is None else question.proposal.encode("utf-8", "surrogatepass"),
+        )
+        for question in book.questions
+    ]  # fmt: skip
 
 
 def _token(entry: Entry) -> str | None:

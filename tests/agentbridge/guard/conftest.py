@@ -43,7 +43,7 @@ class Door:
 
     url: str
     agent: ScriptedAgent
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False))
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=PATIENCE))
 
     def post(self, run: str, resume: Sequence[Json] | None = None, **more: Any) -> httpx.Response:
         return self.send(json.dumps(asked(run, resume, **more)).encode())

@@ -256,27 +256,65 @@ def test_nobody_walks_around_it_by_another_path(before: Before) -> None:
 def test_what_cannot_be_recorded_is_not_passed_on(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
     door = before(pausing(), finishing())
     door.post("r-1")
-
-    def full(*_args: object, **_named: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
     with monkeypatch.context() as disk:
         disk.setattr(Journal, "begin", full)
         assert (door.post("r-2", [answer()]).status_code, len(door.agent.posts)) == (503, 1)
     assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"}
 
 
-def test_an_answer_whose_end_cannot_be_recorded_is_in_doubt(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
-    door = before(pausing(), Answer([started(), 0.2, result(), finished()]))
-    door.post("r-1")
+def full(*_args: object, **_named: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
 
-    def full(*_args: object, **_named: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
 
+def test_an_end_that_cannot_be_written_down_is_written_before_anything_else_is_judged(
+    before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door = before(pausing(), finishing())
     with monkeypatch.context() as disk:
         disk.setattr(Journal, "conclude", full)
+        assert events(door.post("r-1"))[-1]["outcome"]["type"] == "interrupt"
+        assert (door.post("r-2", [answer()]).status_code, len(door.agent.posts)) == (503, 1)
+    assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"}
+
+
+def test_an_answer_cut_off_by_a_full_disk_is_a_doubt_that_its_owner_can_settle(
+    before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door = before(pausing(), finishing())
+    door.post("r-1")
+    with monkeypatch.context() as disk:
+        disk.setattr(Journal, "append", full)
+        disk.setattr(Journal, "conclude", full)
         door.post("r-2", [answer()])
-    assert door.code("r-3") == "RESUME_IN_DOUBT" and len(door.agent.posts) == 2
+    assert door.code("r-3", [answer()]) == "RESUME_IN_DOUBT" and len(door.agent.posts) == 2
+    assert door.http.get(door.url + "/healthz").json()["inDoubt"] == 1
+
+
+def test_what_cannot_be_tidied_breaks_nobody_s_stream(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = before(pausing(), finishing())
+    for deed in ("hear", "drop_parts", "prune"):
+        monkeypatch.setattr(Journal, deed, full)
+    door.post("r-1")
+    assert events(door.post("r-2", [answer()]))[-1]["outcome"] == {"type": "success"}
+    assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"} and len(door.agent.posts) == 2
+
+
+def test_a_page_in_place_of_a_stream_is_a_doubt_that_can_be_read(before: Before) -> None:
+    page = Answer([b"<html>data: no\n\n</html>"], headers={"Content-Type": "text/html"})
+    door = before(pausing(), page, finishing())
+    door.post("r-1")
+    assert door.post("r-2", [answer()]).headers["content-type"] == "text/html"
+    assert events(door.post("r-3", [answer()]))[-1]["code"] == "RESUME_IN_DOUBT" and len(door.agent.posts) == 2
+
+
+def test_a_thousand_questions_are_answered_at_once(before: Before) -> None:
+    ids = [f"int-{n}" for n in range(1000)]
+    door = before(pausing(*map(interrupt, ids), calls=call()), finishing())
+    door.post("r-1")
+    answers = [answer(YES, id_) for id_ in reversed(ids)]
+    assert door.code("r-2", answers[1:]) == "PARTIAL_RESUME"
+    assert events(door.post("r-3", answers))[-1]["outcome"] == {"type": "success"}
+    assert events(door.post("r-4", answers[::-1]))[-1]["outcome"] == {"type": "success"} and len(door.agent.posts) == 2
 
 
 def test_health_counts_what_waits_for_the_owner(before: Before) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -115,6 +116,23 @@ def test_one_guard_a_file_and_one_agent_a_file(journal: Journal, tmp_path: Path)
         Journal(tmp_path / "page", agent=AGENT)
     with pytest.raises(Unusable, match="cannot be used as a state file"):
         Journal(tmp_path / "no folder" / "state", agent=AGENT)
+
+
+def test_one_guard_a_file_by_whatever_name(journal: Journal, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "state")
+    with pytest.raises(Unusable, match="Another guard"):
+        Journal(tmp_path / "link", agent=AGENT)
+
+
+def test_a_disk_that_is_full_for_a_while_spoils_nothing(journal: Journal) -> None:
+    run = journal.begin(wants("r-1"), now=NOW)
+    (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
+    journal._db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        journal.append(run, 0, b"x" * 100_000, synced=True)
+    journal._db.execute("PRAGMA max_page_count = 1000000")
+    journal.append(run, 0, b"said", synced=True)
+    assert journal.parts(run) == [b"said"]
 
 
 def test_its_file_is_for_its_owner_alone(journal: Journal, tmp_path: Path) -> None:

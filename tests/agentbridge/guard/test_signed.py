@@ -99,3 +99,13 @@ def test_a_new_key_is_found_and_a_file_that_is_away_for_a_while_forgiven(trust: 
     file.unlink()
     now += timedelta(hours=2)
     assert "k-2" in trust.keys("k-2")
+
+
+def test_a_clock_that_is_set_back_keeps_no_new_key_out(trust: Trust, tmp_path: Path) -> None:
+    now = datetime(2036, 11, 30, tzinfo=UTC)
+    trust.clock = lambda: now
+    trust.read()
+    new = jws.PublicKey("k-2", "Ed25519", KEY.public_key().public_bytes_raw())
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": [new.to_jwk()]}))
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    assert "k-2" in trust.keys("k-2")
