@@ -234,7 +234,8 @@ def _nearest(error: ValidationError) -> Iterator[ValidationError]:
     """Of a choice that failed, what is wrong in the branch that was most likely meant."""
     branches: dict[Any, list[ValidationError]] = {}
     for inner in error.context or []:
-        branches.setdefault(inner.schema_path[0], []).append(inner)
+        if inner.schema_path:  # of the branch `false` nobody says which it was: nothing was meant by it
+            branches.setdefault(inner.schema_path[0], []).append(inner)
     depth = len(error.absolute_path)
     meant = [group for group in branches.values() if not any(_wrong_kind(inner, depth) for inner in group)]
     sizes = Counter(len(group) for group in meant)

@@ -55,6 +55,8 @@ def test_problems_stand_where_they_are_and_say_what() -> None:
         ({"exclusiveMinimum": 0}, "0", False),
         (True, "[1]", True),
         (False, "[1]", False),
+        ({"anyOf": [False, False]}, "1", False),
+        ({"oneOf": [False, {"required": ["a"]}]}, "{}", False),
     ],
 )
 def test_numbers_and_equality_are_those_of_json(schema: Any, value: str, expected: bool) -> None:
