@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from approvals import audit, permissions
@@ -38,10 +38,17 @@ def rules_for(queue: Queue, agent: str) -> Rules:
 
 def rules_of_case(code: str) -> Rules:
     """The rules of all queues that a case, or the case of a task, has tasks in: its page hides by all of them."""
-    cases = Case.objects.filter(Q(code=code) | Q(tasks__code=code)).values("pk")
+    return _with_installed(kept_for(code))
+
+
+def kept_for(code: str) -> QuerySet[MaskRule]:
+    """Of those that people made."""
+    # The task's case as one value: joined, or as a list, it would be looked for in all cases.
+    case_of_task = Subquery(Task.objects.filter(code=code).values("case")[:1])
+    cases = Case.objects.filter(Q(code=code) | Q(pk=case_of_task)).values("pk")
     tasks = Task.objects.filter(case__in=cases)
     where = Q(queue__isnull=True) | Q(queue__in=tasks.values("queue"))
-    return _with_installed(MaskRule.objects.filter(where, Q(agent="") | Q(agent__in=tasks.values("agent"))))
+    return MaskRule.objects.filter(where, Q(agent="") | Q(agent__in=tasks.values("agent")))
 
 
 def _with_installed(rules: QuerySet[MaskRule]) -> Rules:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from approvals import audit, jsontext, people
@@ -177,6 +178,16 @@ def test_a_queue_and_an_agent_hide_what_they_say(alice, payments, open_case, pag
     assert masking.hide(SECRET, hiding.rules_of_case(other.code)).places == ("/api_key",)
     call_command("hide_values", "--name", "note", "--queue", "payments", "--remove")
     assert "purple" in page_of(open_case(exhibit=shown(args=SECRET)), alice)
+
+
+def test_the_rules_of_a_page_are_found_without_walking_through_all_cases(open_case):
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    plan = hiding.kept_for(only_task(open_case()).code).explain()
+    walking = {"sqlite": "SCAN ", "postgresql": "Seq Scan on "}[connection.vendor]
+    assert [line for line in plan.splitlines() if walking in line and "maskrule" not in line] == []
+    assert plan.count("(code=?)" if connection.vendor == "sqlite" else "(code)::text = ") >= 2
 
 
 def test_the_api_gives_exact_bytes_to_who_may_see_the_task(alice, open_case, client):
