@@ -34,6 +34,7 @@ CHEAP_MATCHES = 40  # patterns × quotes in the value
 COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
 UNBOUNDED = {"$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"}
 MOST_FAILURES = 100
+SINCE_DRAFT_06 = {"const", "contains", "propertyNames", "if", "prefixItems", "$defs", "dependentRequired"}
 
 
 class UnusableSchema(Exception):
@@ -68,7 +69,9 @@ def _extended(name: str) -> Any:
     types = plain.TYPE_CHECKER.redefine("number", is_number)
     if name != "Draft4Validator":
         types = types.redefine("integer", is_integer)
-    known = {keyword: check for keyword, check in KEYWORDS.items() if keyword in plain.VALIDATORS}
+    # `dependencies` is read everywhere: it was taken apart in 2019, and is still written.
+    wanted = {*plain.VALIDATORS, "dependencies"}
+    known = {keyword: check for keyword, check in KEYWORDS.items() if keyword in wanted}
     made = extend(plain, known, type_checker=types, format_checker=FORMATS)
     made.evolve = _evolved
     return made
@@ -95,8 +98,23 @@ DIALECTS: Mapping[str, Any] = {
 
 
 def dialect(schema: Any) -> Any:
-    """The validator class that `$schema` means; an unknown one is read as the newest."""
-    return spoken(schema) or DIALECTS["2020-12"]
+    """The validator class that `$schema` means; an unknown one is read as the newest.
+
+    So is a schema that names none, unless it is written in a way that the newest does not have.
+    """
+    return spoken(schema) or DIALECTS[_by_its_signs(schema)]
+
+
+def _by_its_signs(schema: Any) -> str:
+    if isinstance(schema, dict) and "$schema" in schema:
+        return "2020-12"
+    nodes = list(subschemas(schema))
+    keywords = {keyword for node in nodes for keyword in node}
+    limits = [node.get(name) for node in nodes for name in ("exclusiveMinimum", "exclusiveMaximum")]
+    if any(isinstance(limit, bool) for limit in limits) and not keywords & SINCE_DRAFT_06:
+        return "draft-04"
+    is_older = any(isinstance(node.get("items"), list) for node in nodes) and "prefixItems" not in keywords
+    return "2019-09" if is_older else "2020-12"
 
 
 def spoken(schema: Any) -> Any:

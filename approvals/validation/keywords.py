@@ -19,6 +19,7 @@ from typing import Any
 import regex
 from jsonschema import FormatChecker
 from jsonschema.exceptions import ValidationError
+from referencing.jsonschema import lookup_recursive_ref
 
 from approvals.validation import ecma
 
@@ -183,6 +184,9 @@ def _in_place(validator: Any, value: dict[str, Any], schema: dict[str, Any]) -> 
         if keyword in schema:
             found = validator._resolver.lookup(schema[keyword])
             yield found.contents, validator.evolve(schema=found.contents, _resolver=found.resolver)
+    if "$recursiveRef" in schema:
+        found = lookup_recursive_ref(validator._resolver)
+        yield found.contents, validator.evolve(schema=found.contents, _resolver=found.resolver)
     candidates = [one for keyword in ("allOf", "anyOf", "oneOf") for one in schema.get(keyword, [])]
     candidates += [one for name, one in schema.get("dependentSchemas", {}).items() if name in value]
     if "if" in schema:

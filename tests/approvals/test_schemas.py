@@ -98,6 +98,22 @@ def test_formats_we_know_are_checked_and_others_never_block(name: str, value: st
             False,
         ),
         ({"$schema": "https://schemas.example.test/v9", "type": "integer"}, '"x"', False),
+        (
+            {
+                "$schema": "https://json-schema.org/draft/2019-09/schema",
+                "$recursiveAnchor": True,
+                "properties": {"a": True},
+                "allOf": [{"properties": {"b": {"$recursiveRef": "#"}}}],
+                "unevaluatedProperties": False,
+            },
+            '{"b":{"a":1}}',
+            True,
+        ),
+        ({"items": [{"type": "string"}], "additionalItems": False}, '["x"]', True),
+        ({"items": [{"type": "string"}], "additionalItems": False}, '["x",1]', False),
+        ({"minimum": 0, "exclusiveMinimum": True}, "0", False),
+        ({"dependencies": {"a": ["b"]}}, '{"a":1}', False),
+        ({"dependencies": {"a": {"required": ["b"]}}}, '{"a":1,"b":2}', True),
     ],
 )
 def test_each_dialect_is_read_by_its_own_rules(schema: Any, value: str, expected: bool) -> None:
