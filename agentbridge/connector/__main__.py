@@ -36,7 +36,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except InUse as reason:
         sys.stderr.write(f"Another connector works with {reason}.\n")
         return 1
-    except (Refused, ValueError) as reason:
+    except (Refused, ValueError, OSError) as reason:
         sys.stderr.write(f"{reason}\n")
         return 1
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ import logging
 import os
 import random
 import threading
+from collections.abc import Iterator
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ SILENCE_SECONDS = 300.0  # of the agent
 STREAM_LIMIT = 64 * 2**20  # bytes of one answer: a desk takes no longer one, and a disk has an end
 DESK_SECONDS = 60.0
 LONGEST_PAUSE = 30.0
+LATE_SECONDS = 5.0  # an answer that lay here for longer than a desk's margin may be past its time
 
 
 class Refused(Exception):
@@ -53,10 +55,15 @@ class Carrier:
                 raise
 
     def _go_on(self, threads: ThreadPoolExecutor, once: bool) -> None:
-        under_way = {threads.submit(self.finish, job) for job in self.journal.open()}
+        under_way = {threads.submit(self.finish, job) for job in self.journal.open() if self.in_time(job)}
         while True:
             while len(under_way) > SIDE_BY_SIDE - HANDED_OUT:
                 _over, under_way = futures.wait(under_way, return_when=futures.FIRST_COMPLETED)
+            try:
+                self.journal.check()
+            except OSError as trouble:  # handed out and lost here, an answer would wait for a person
+                self.wait_out("Nothing is fetched that cannot be kept", trouble)
+                continue
             try:
                 found = self.fetch(0 if once else WAIT_SECONDS)
                 self.misses = 0
@@ -67,6 +74,14 @@ class Carrier:
             under_way |= {threads.submit(self.finish, job) for job in found}
             if once and not found:
                 return
+
+    def in_time(self, job: Job) -> bool:
+        """May a job of the connector before this one go on? What it never gave to the agent is not given late."""
+        if job.has("called") or job.has("ours") or 0 <= job.age < LATE_SECONDS:
+            return True
+        log.error("The answer %s lay here too long; it is not given to the agent, and the desk asks a person.", job.name)
+        job.mark("pushed")
+        return False
 
     def wait_out(self, what: str, trouble: Exception) -> None:
         self.misses += 1
@@ -100,13 +115,24 @@ class Carrier:
         """Inputs that the desk owes, on the disk before anything else happens. Raises one of `wire.Errors`."""
         url = f"{self.desk}/resumes?wait={wait:g}"
         with wire.exchange("GET", url, headers=self._allowed(), seconds=wait + DESK_SECONDS) as answer:
-            body = answer.read()
+            body, trouble = wire.read(answer)
             check(answer, body)
         try:
             found = exactly.objects(body, "resumes")
-        except ValueError as reason:  # something between us and the desk answered in its place
-            raise http.client.HTTPException(str(reason)) from None
-        return [self.journal.add(text) for text in found]
+        except ValueError as reason:  # broken off, or something between us and the desk answered in its place
+            found = reason.found if isinstance(reason, exactly.Cut) else []
+            if not found:
+                raise trouble or http.client.HTTPException(str(reason)) from None
+            log.warning("The desk's answer broke off behind %s inputs: %s", len(found), trouble or reason)
+        return list(self.kept(found))
+
+    def kept(self, found: list[bytes]) -> Iterator[Job]:
+        """What is here whole was handed out to us, and is to nobody else: one that cannot be kept costs no other."""
+        for text in found:
+            try:
+                yield self.journal.add(text)
+            except OSError as trouble:
+                log.error("An answer cannot be kept and is not given to the agent; the desk asks a person: %s", trouble)
 
     def call(self, job: Job) -> None:
         """One request to the agent, never repeated. How it ends is told by what came, not by us."""

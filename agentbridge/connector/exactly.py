@@ -9,8 +9,16 @@ HEAD = re.compile(rb'\s*\{\s*"(\w+)"\s*:\s*\[')
 SIGNS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
+class Cut(ValueError):
+    """The body ends before its list does; `found` are the objects that are there whole."""
+
+    def __init__(self, found: list[bytes]) -> None:
+        super().__init__("The answer ends before its list does.")
+        self.found = found
+
+
 def objects(body: bytes, name: str) -> list[bytes]:
-    """The objects of the list that is the only member of the body. Raises ValueError."""
+    """The objects of the list that is the only member of the body. Raises Cut, and ValueError for anything else."""
     head = HEAD.match(body)
     if head is None or head[1] != name.encode():
         raise ValueError(f"The answer is no list of {name}.")
@@ -26,7 +34,7 @@ def objects(body: bytes, name: str) -> list[bytes]:
                 return found
             if depth == 0:
                 found.append(body[start : sign.end()])
-    raise ValueError("The answer ends before its list does.")
+    raise Cut(found)
 
 
 def document(sent: bytes, frames: list[str]) -> bytes:

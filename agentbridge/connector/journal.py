@@ -5,7 +5,7 @@
     <folder>/<key>/called   from here on bytes may have reached the agent: it is never called again for this input
     <folder>/<key>/stream   what the agent answered, as it came
     <folder>/<key>/whole    the answer has ended, or we know that no more of it will come
-    <folder>/<key>/pushed   the desk has it
+    <folder>/<key>/pushed   the desk has it, or asks a person what became of it
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedWriter
 from pathlib import Path
+
+ROOM = 64 * 1024  # bytes that have to fit before anything is fetched
 
 
 class InUse(Exception):
@@ -42,6 +45,11 @@ class Job:
     def stream(self) -> bytes:
         path = self.folder / "stream"
         return path.read_bytes() if path.exists() else b""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the input was kept. A clock that was set back makes them less than nothing."""
+        return time.time() - (self.folder / "input").stat().st_mtime
 
     def has(self, step: str) -> bool:
         return (self.folder / step).exists()
@@ -72,6 +80,10 @@ class Journal:
 
     def __exit__(self, *_error: object) -> None:
         self._lock.close()
+
+    def check(self) -> None:
+        """Can anything be kept at the moment? Raises OSError."""
+        write(self.folder / ".room", bytes(ROOM))
 
     def add(self, body: bytes, *, ours: bool = False) -> Job:
         """Keep an input; the same one again is the same job."""

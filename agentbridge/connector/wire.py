@@ -53,3 +53,16 @@ def parts(answer: http.client.HTTPResponse) -> Iterator[bytes]:
     """The body as it comes. Raises one of `Errors`, also when it ends before its announced end."""
     while part := answer.read1(PART):
         yield part
+    if answer.length:
+        raise http.client.IncompleteRead(b"", answer.length)
+
+
+def read(answer: http.client.HTTPResponse) -> tuple[bytes, Exception | None]:
+    """A small body, as far as it came, and what kept the rest from coming."""
+    body = bytearray()
+    try:
+        for part in parts(answer):
+            body += part
+    except Errors as trouble:
+        return bytes(body), trouble
+    return bytes(body), None

@@ -9,13 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentbridge.connector import carrier, exactly
-from agentbridge.connector.journal import InUse, Journal
+from agentbridge.connector.journal import InUse, Job, Journal
 from agentbridge.connector.wire import Errors
 from agentbridge.models import Resume, Run
 from approvals.models import Case, User
@@ -164,9 +167,7 @@ def test_a_kill_while_it_waits_hands_the_next_answer_to_the_next_connector(
     assert Resume.objects.get().state == "finished"
 
 
-def jobs(folder: Path) -> list[Any]:
-    from agentbridge.connector.journal import Job
-
+def jobs(folder: Path) -> list[Job]:
     return [Job(path) for path in folder.iterdir() if path.is_dir()]
 
 
@@ -203,6 +204,57 @@ def test_what_somebody_else_answers_in_the_place_of_the_desk_is_waited_out(web: 
         elsewhere = carrier.Carrier(desk=f"{web}/healthz?", agent=web, token="t", journal=journal)
         with pytest.raises(Errors, match="no list"):
             elsewhere.fetch(0)
+
+
+def test_of_an_answer_that_is_cut_off_the_whole_inputs_are_kept(tmp_path: Path) -> None:
+    cut = b'{"resumes":[{"runId":"r-1"},{"runId":"r-2"},{"runId":'
+    with Journal(tmp_path) as journal, cut_short(cut) as desk, cut_short(b'{"resumes":[{"a"') as nothing:
+        found = carrier.Carrier(desk=desk, agent="", token="t", journal=journal).fetch(0)
+        assert [job.input for job in found] == [b'{"runId":"r-1"}', b'{"runId":"r-2"}']
+        with pytest.raises(Errors):
+            carrier.Carrier(desk=nothing, agent="", token="t", journal=journal).fetch(0)
+
+
+@contextmanager
+def cut_short(body: bytes) -> Iterator[str]:
+    """A desk whose connection breaks in the middle of what it announced."""
+
+    class Desk(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body) + 100))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_said: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Desk) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(("age", "in_time"), [(1000, False), (-1000, False), (0, True)])
+def test_an_answer_that_lay_in_a_stopped_connector_is_not_given_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, in_time: bool
+) -> None:
+    monkeypatch.setattr(Job, "age", age)
+    with Journal(tmp_path) as journal:
+        job = journal.add(json.dumps(asked()).encode())
+        connector = carrier.Carrier(desk="http://desk.invalid", agent="", token="t", journal=journal)
+        assert connector.in_time(job) is in_time and list(journal.open()) == [job] * in_time
+
+
+def test_nothing_is_fetched_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_the_way, done = tmp_path / ".room.new", []
+    with Journal(tmp_path) as journal:
+        in_the_way.mkdir()
+        connector = carrier.Carrier(desk="http://desk.invalid", agent="", token="t", journal=journal)
+        monkeypatch.setattr(connector, "wait_out", lambda *_told: (done.append("waited"), in_the_way.rmdir()))
+        monkeypatch.setattr(connector, "fetch", lambda _wait: done.append("fetched") or [])
+        connector.run(once=True)
+    assert done == ["waited", "fetched"]
 
 
 def test_a_frame_that_is_no_json_goes_along_as_text() -> None:
