@@ -10,6 +10,7 @@ from typing import Any
 
 from agentbridge.dialects import evidence
 from agentbridge.dialects.contract import Flag, Pause, flag
+from agentbridge.wire import protocol
 from agentbridge.wire.expiry import Deadline
 from agentbridge.wire.patching import equal
 from agentbridge.wire.record import CallView, RunView
@@ -35,6 +36,14 @@ def of_case(view: RunView, pauses: Sequence[Pause]) -> list[Flag]:
     if any(pause.legacy for pause in pauses):
         found.append(flag("legacy-interrupt", "A legacy interrupt: announced without an interrupt outcome."))
     return found
+
+
+def of_history(words: Sequence[str]) -> list[Flag]:
+    """What the agent's history has a user say though no user said it here: its memory, or its invention (C-29)."""
+    if not words:
+        return []
+    sentence = f"The agent's history has a user message that was not sent by us: {protocol.excerpt(words[0])}"
+    return [flag("user-message-not-sent-by-us", sentence)]
 
 
 def of_task(pause: Pause, *, deadline: Deadline | None, spoken: Spoken, asked_again: Task | None) -> list[Flag]:

@@ -14,6 +14,7 @@ FLAGS = (
     _("After it paused, the agent reported an error: %(said)s"),
     _("These questions came after the stream had broken the protocol."),
     _("A legacy interrupt: announced without an interrupt outcome."),
+    _("The agent's history has a user message that was not sent by us: %(text)s"),
     _("Asked again: this was a question before, see %(task)s."),
     _("The time limit cannot be read; it is shown as received."),
     _("This deadline cannot be read: “%(shown)s”. It is treated as an unknown deadline."),
@@ -48,6 +49,7 @@ WORDS = (  # of the flags' slugs, in a row
     _("arguments unreadable"), _("conflicting arguments"), _("conflicting tool"), _("duplicate keys"),
     _("long white space or cut value"), _("hidden or look alike characters"), _("several calls"), _("mixed answers"),
     _("other calls wait"), _("executed without approval"), _("closed by agent"), _("seen in replay"),
+    _("user message not sent by us"),
 )  # fmt: skip
 BLOCKED = (
     _("This run was not asked for with an input on record, so it cannot be resumed from here."),
@@ -144,6 +146,8 @@ CONCLUSIONS = (
     _("What happened is not known."),
     _("The call was executed although the run failed: %(error)s"),
     _("Executed as approved; then the run failed."),
+    _("Executed, with other arguments than were approved; then the run failed."),
+    _("Executed, with other arguments than were approved."),
     _("The run failed on its way; whether anything ran is not known: %(error)s"),
     _("Answered; the agent took the answer."),
     _("Approved; the agent took the answer."),
@@ -161,7 +165,9 @@ CONCLUSIONS = (
     _("Cancelled; the agent says: %(text)s"),
     _("Denied, and yet a result came back: %(text)s"),
     _("Cancelled, and yet a result came back: %(text)s"),
-    _("Denied, but a result came back."),
+    _("Denied, but a result came back without an approval."),
+    _("Cancelled, but a result came back without an approval."),
+    _("Denied, but a result came back."),  # this and the next: in rows of 0.2.0 and before
     _("Cancelled, but a result came back."),
     _("Marked done by %(name)s: %(reason)s"),
 )

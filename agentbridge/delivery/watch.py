@@ -6,7 +6,7 @@ Every difference is a named incident on the case; every task gets the sentence o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from agentbridge.delivery import incidents, ledger
 from agentbridge.models import Incident, Resume, Run, ToolCall
 from agentbridge.models.agents import key_of
 from agentbridge.wire.record import ResultView, RunView
-from agentbridge.wire.toolcalls import same_arguments
+from agentbridge.wire.toolcalls import calls_in, same_arguments
 from approvals import exhibits, jsontext, reviewing
 from approvals.models import Decision, Task
 from approvals.models.cases import Verdict
@@ -47,6 +47,7 @@ class Compared:
     expected: str | None  # argument text that was approved
     results: Sequence[ResultView]
     repeated: str | None  # argument text of the call as the resumed run streamed it again
+    strange: str | None  # as the resumed run streamed or retold it: neither what was approved nor what was proposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Finding:
 
 def compare(resume: Resume, run: Run, view: RunView, *, letter: str, now: datetime) -> None:
     """Conclude every task of a delivery that ended, and open the incidents; in the caller's transaction."""
-    compared = [_compared(task, view) for task in resume.case.tasks.order_by("position")]
+    retold = _retold(view)
+    compared = [_compared(task, view, retold) for task in resume.case.tasks.order_by("position")]
     told = [each for each in compared if each is not None]
     for each in told:
         for finding in findings(each, resume, run, view, letter, told):
@@ -73,12 +75,14 @@ def compare(resume: Resume, run: Run, view: RunView, *, letter: str, now: dateti
                 )
 
 
-def _compared(task: Task, view: RunView) -> Compared | None:
+def _compared(task: Task, view: RunView, retold: Mapping[str, str]) -> Compared | None:
     decision = Decision.objects.filter(task=task, recalled_at=None, voided_at=None).first()
     refs = translation.refs_of(task)
     calls = frozenset(refs[name] for name in ("toolCallId", "gatedCallId") if refs.get(name))
     proposal = exhibits.load(task.exhibits.order_by("-version")[0].body).proposal
     edits = decision.edits if decision else None
+    again = [view.calls[id_] for id_ in calls if id_ in view.calls]
+    repeated = [call.args for call in again if call.args and call.state != "incomplete"]
     return Compared(
         task=task,
         verdict=decision.verdict if decision else Verdict.CANCELLED,
@@ -86,8 +90,23 @@ def _compared(task: Task, view: RunView) -> Compared | None:
         proposal=proposal,
         expected=edits or proposal,
         results=[result for result in view.results if result.tool_call_id in calls],
-        repeated=next((view.calls[id_].args for id_ in calls if id_ in view.calls and view.calls[id_].args), None),
+        repeated=next(iter(repeated), None),
+        strange=_strange(
+            [*repeated, *(retold[id_] for id_ in calls if id_ in retold)], known=[edits or proposal, proposal]
+        ),
     )
+
+
+def _retold(view: RunView) -> dict[str, str]:
+    """Argument texts by call, as the resumed run's own snapshot of the messages has them."""
+    return {id_: args for id_, _name, args in calls_in(view.messages)} if view.snapshot_seen else {}
+
+
+def _strange(said: Sequence[str], *, known: Sequence[str | None]) -> str | None:
+    """The first argument text that is none of those a person has seen; None where they have seen none."""
+    seen = [text for text in known if text is not None]
+    others = (text for text in said if not any(same_arguments(text, each) for each in seen))
+    return next(others, None) if seen else None
 
 
 def findings(each: Compared, resume: Resume, run: Run, view: RunView, letter: str,
@@ -108,7 +127,7 @@ def _conclusion(each: Compared, resume: Resume, view: RunView, letter: str) -> F
         return Finding("What happened is not known.")
     if letter == "D" and each.results and each.verdict == Verdict.APPROVED:
         text = f"The call was executed although the run failed: {view.error or ''}"
-        return Finding("Executed as approved; then the run failed.", K.FAILED_AFTER_RESULT, text)
+        return Finding(_failed_after(each), K.FAILED_AFTER_RESULT, text)
     if letter == "D":
         return Finding(f"The run failed on its way; whether anything ran is not known: {view.error or ''}")
     if each.verdict == Verdict.APPROVED:
@@ -116,6 +135,12 @@ def _conclusion(each: Compared, resume: Resume, view: RunView, letter: str) -> F
     if each.verdict in (Verdict.REJECTED, Verdict.CANCELLED):
         return _refused(each)
     return Finding("Answered; the agent took the answer.")
+
+
+def _failed_after(each: Compared) -> str:
+    if each.strange is not None:
+        return "Executed, with other arguments than were approved; then the run failed."
+    return "Executed as approved; then the run failed."
 
 
 def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
@@ -132,6 +157,8 @@ def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
     if all(CALL_NOT_RUN.search(result.text) for result in each.results):
         text = f"Approved, but the result says otherwise: {excerpt(each.results[-1].text)}"
         return Finding("Approved, but the agent says that it did not run.", K.APPROVED_NOT_RUN, text)
+    if each.strange is not None:
+        return Finding("Executed, with other arguments than were approved.")
     if is_edited(each) and each.repeated is not None and same_arguments(each.repeated, each.proposal or ""):
         return Finding("Executed; the agent repeats the arguments from before the edit, so which ran is not shown.")
     return Finding("Executed as approved, with the edits." if is_edited(each) else "Executed as approved.")
@@ -149,16 +176,14 @@ def _refused(each: Compared) -> Finding:
     if NOT_RUN.search(last):
         return Finding(f"{word}; the agent says: {excerpt(last)}")
     text = f"{word}, and yet a result came back: {excerpt(last)}"
-    return Finding(f"{word}, but a result came back.", K.DENIED_BUT_RAN, text)
+    return Finding(f"{word}, but a result came back without an approval.", K.DENIED_BUT_RAN, text)
 
 
 def _other_arguments(each: Compared) -> Finding | None:
-    """T-79: what the resumed run streams for the call is neither what was approved nor what was proposed."""
-    if each.repeated is None or each.verdict != Verdict.APPROVED or each.expected is None:
+    """T-79: what the resumed run tells of the call is neither what was approved nor what was proposed."""
+    if each.strange is None or each.verdict != Verdict.APPROVED:
         return None
-    if any(same_arguments(each.repeated, known) for known in (each.expected, each.proposal or "")):
-        return None
-    text = f"Other arguments than approved: the resumed run shows {excerpt(each.repeated)}"
+    text = f"Other arguments than approved: the resumed run shows {excerpt(each.strange)}"
     return Finding("", K.OTHER_ARGUMENTS, text)
 
 

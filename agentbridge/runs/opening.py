@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
 
-from agentbridge import translation
+from agentbridge import flagging, translation
 from agentbridge.delivery import outgoing
 from agentbridge.dialects.contract import Dialect, Pause, flag
 from agentbridge.models import DeliveryState, Resume, Run, Thread
+from agentbridge.wire import protocol
 from agentbridge.wire.record import RunView
+from agentbridge.wire.saying import words_of_users
 from agentbridge.wire.toolcalls import same_arguments
-from approvals import exhibits, intake, locking, reviewing
+from approvals import exhibits, intake, jsontext, locking, reviewing
+from approvals.fields import text_of
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State
 
@@ -22,6 +25,7 @@ NO_MORE = "An agent that asks without end is not answered any more: an operator 
 # A case is opened in one transaction and answered as a whole: nobody could, and everybody would wait meanwhile.
 MOST = 1000
 SHOWN_OF_MORE = 20
+INPUTS_READ = 20  # the newest; each mostly repeats those before it
 WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
 
 
@@ -35,6 +39,7 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
         run=run, view=view, dialect=dialect, pauses=pauses, messages=left.messages, state=left.state
     )
     new = translation.new_case(paused, previous=previous, asked_before=asked_before(run.thread, pauses))
+    new = replace(new, flags=[*new.flags, *flagging.of_history(words_from_elsewhere(run, left.messages))])
     if rounds(run.thread) > settings.THREAD_ROUNDS and not new.blocked:
         new = replace(new, blocked=f"This thread has paused more than {settings.THREAD_ROUNDS} times. {NO_MORE}")
     if is_flood:
@@ -45,6 +50,33 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
     for task in case.tasks.all():
         run.interrupts.filter(position=task.position).update(task=task)
     return case
+
+
+def words_from_elsewhere(run: Run, messages: Sequence[str]) -> list[str]:
+    """What users say in the history a run left behind, and no input on record has: nobody sent it by this desk (C-29).
+
+    Our own resumes prove nothing: they send such a history back.
+    """
+    found = list(words_of_users(messages)) if run.input else []
+    asked = run.thread.runs.exclude(kind=Run.Kind.RESUMED).exclude(input=b"").order_by("-pk")
+    for each in asked[:INPUTS_READ] if found else ():
+        found = without(found, said_in(each))
+        if not found:
+            break
+    for spoken in Resume.objects.filter(thread=run.thread).exclude(messages=b"") if found else ():
+        found = without(found, set(words_of_users(jsontext.items(text_of(spoken.messages)))))
+    return found
+
+
+def without(words: Sequence[str], known: Container[str]) -> list[str]:
+    return [each for each in words if each and each not in known]
+
+
+def said_in(run: Run) -> set[str]:
+    try:
+        return set(words_of_users(outgoing.asked_input(run).messages))
+    except protocol.ProtocolError:
+        return set()
 
 
 def rounds(thread: Thread) -> int:

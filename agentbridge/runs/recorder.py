@@ -31,6 +31,7 @@ from agentbridge.wire.record import (
     RunView,
     Started,
 )
+from agentbridge.wire.toolcalls import results_retold
 from approvals import clock
 
 EXCERPT = 500
@@ -39,12 +40,12 @@ EXCERPT = 500
 class Recording:
     """What is known so far about one answer. Not shared between threads at the same time."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, head: Head | None = None) -> None:
         self.run = run
         self.reader = reader_for(run)
         self.chunks = 0
         self.received = 0
-        self.head = Head()
+        self.head = head or Head()
         self.beginning = b""  # for the sentence that tells what a refusal said
 
     @property
@@ -77,8 +78,11 @@ class Recording:
         self.act(self.read(data), now=now)
 
     def read(self, data: bytes) -> list[Fact]:
-        """What stored bytes say. Nothing is done about it before `act`."""
+        """What stored bytes say; `act` does something about it. An HTTP error is no run and asks nothing (A.2)."""
         self.beginning += data[: EXCERPT - len(self.beginning)]
+        if self.head.refused:
+            self.reader.bytes += len(data)
+            return []
         return self.reader.feed(data)
 
     def close(self, *, cut: str | None = None, trouble: str = "", now: datetime) -> None:
@@ -117,6 +121,8 @@ class Recording:
                 pass  # our own resume, said back to us
             case _ if isinstance(fact, ENDS):
                 crash.point("before_conclude")
+                if self.run.kind == Run.Kind.RESUMED:  # another run's snapshot may tell what is long known
+                    fact.run.results += results_retold(fact.run)
                 concluding.conclude(self.run, fact.run, head=self.head, now=now)
                 crash.point("concluded")
                 for found in fact.run.results:  # those that came before there was a task to link them to
@@ -157,10 +163,9 @@ def replay(run: Run, *, now: datetime | None = None) -> RunView | None:
     None: the bytes hold no end of the run, and the caller decides what that means.
     """
     now = now or clock.now()
-    recording = Recording(run)
-    recording.head = Head(status=run.http_status, bytes_sent=run.bytes_sent)
+    recording = Recording(run, Head(status=run.http_status, bytes_sent=run.bytes_sent))
     facts: list[Fact] = []
     for data in run.chunks.order_by("n").values_list("data", flat=True).iterator():
-        facts += recording.reader.feed(bytes(data))
+        facts += recording.read(bytes(data))
     recording.act(facts, now=now)
     return recording.view if recording.ended else None

@@ -206,7 +206,7 @@ def _read(page: Page, recording: Recording) -> None:
 
 def act(page: Page) -> None:
     """Do what the page's bytes mean; what was stored meanwhile is read too."""
-    recording = page.recording or Recording(page.run)
+    recording = page.recording or Recording(page.run, page.head)
     _read(page, recording)
     facts, page.facts = page.facts, []
     if page.recording is None:

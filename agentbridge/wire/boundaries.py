@@ -6,7 +6,7 @@ from agentbridge.wire import outcomes
 from agentbridge.wire.calls import argument_state
 from agentbridge.wire.openrun import OpenRun
 from agentbridge.wire.protocol import PROTOCOL_VERSION, Event, excerpt
-from agentbridge.wire.record import CallView, Fact, Failed, Finished, Paused, RunStatus, Severity
+from agentbridge.wire.record import CallView, Fact, Failed, Finished, Paused, RunStatus
 
 ENDINGS: dict[str, RunStatus] = {"interrupt": "interrupted", "cancelled": "cancelled", "unknown": "unknown"}
 NEWEST_MINOR = 1  # 1.1 adds one opaque member, which we keep (B.5)
@@ -34,13 +34,11 @@ def finish(run: OpenRun, event: Event) -> list[Fact]:
     """RUN_FINISHED. Raises outcomes.Unreadable, having changed nothing."""
     view = run.view
 
-    def warn(rule: str, severity: Severity, text: str, member: str) -> None:
-        run.notes.add(rule, severity, text, member)
-
     for name, ours in (("runId", view.run_id), ("threadId", view.thread_id)):
         if event.body.get(name, ours) != ours:
-            warn("C-15", "warning", f"RUN_FINISHED names another {name}: {excerpt(event.body[name])}", f"/{name}")
-    outcome = outcomes.read_outcome(event, warn)
+            text = f"RUN_FINISHED names another {name}: {excerpt(event.body[name])}"
+            run.notes.add("C-15", "warning", text, f"/{name}")
+    outcome = outcomes.read_outcome(event, run.notes.add)
     facts = run.finish()
     view.result, view.usage = event.source("result"), event.source("usage")
     view.pending_tool_call_ids = outcome.pending
@@ -75,8 +73,9 @@ def _remember_calls(run: OpenRun) -> None:
 
 
 def fail(run: OpenRun, event: Event) -> list[Fact]:
-    """RUN_ERROR: closes everything by itself (C-10)."""
+    """RUN_ERROR: closes everything by itself (C-10), and asks nothing."""
     view = run.view
+    outcomes.warn_of_stray_interrupts(event, run.notes.add)
     facts = run.finish(quiet=True)
     view.status, view.error, view.error_code = "failed", event.body.get("message", ""), event.body.get("code")
     view.usage = event.source("usage")

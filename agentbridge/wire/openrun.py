@@ -12,6 +12,7 @@ from agentbridge.wire.noting import Notes
 from agentbridge.wire.patching import PatchError
 from agentbridge.wire.protocol import Event, excerpt
 from agentbridge.wire.record import CallChanged, CallView, CustomView, Fact, Result, ResultView, RunView, SubagentView
+from agentbridge.wire.toolcalls import result_text
 from approvals import jsontext
 
 QUIET = {"RAW", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"}  # say nothing about whether anything was done (class C or D)
@@ -161,7 +162,7 @@ class OpenRun:
         known = self.calls.knows(body["toolCallId"])
         if not known:
             self.notes.add("T-77", "warning", f"An orphan result: no call {excerpt(body['toolCallId'])} is known here.")
-        text, parts = _result_text(body.get("content"), content)
+        text, parts = result_text(body.get("content"), content)
         result = ResultView(
             tool_call_id=body["toolCallId"], message_id=body.get("messageId", ""), text=text, parts=parts,
             subagent_run_id=body.get("subagentRunId"), known=known,
@@ -252,16 +253,6 @@ def _end_subagent(agent: SubagentView, event: Event) -> None:
     agent.interrupt_ids = tuple(id_ for id_ in ids if type(id_) is str) if isinstance(ids, list) else ()
     kind = outcome.get("type")
     agent.status = "succeeded" if kind == "success" else "suspended" if kind == "suspended" else "unknown"
-
-
-def _result_text(content: object, source: str) -> tuple[str, str | None]:
-    """The text a person reads, and the exact list where the content came as parts."""
-    if type(content) is str:
-        return content, None
-    if not isinstance(content, list):
-        return source, None
-    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-    return "\n".join(text for text in texts if type(text) is str), source
 
 
 HANDLERS: dict[str, Callable[[OpenRun, Event], Fact | None]] = {

@@ -46,7 +46,7 @@ class Outcome:
 
 def read_outcome(event: Event, warn: Warn) -> Outcome:
     """The outcome of a RUN_FINISHED; raises Unreadable."""
-    _warn_of_stray_interrupts(event, warn)
+    warn_of_stray_interrupts(event, warn)
     outcome = event.body.get("outcome")
     if outcome is None:
         return Outcome()
@@ -63,11 +63,12 @@ def read_outcome(event: Event, warn: Warn) -> Outcome:
     return Outcome(kind, pending=_pending(outcome, warn))
 
 
-def _warn_of_stray_interrupts(event: Event, warn: Warn) -> None:
-    """Interrupts outside an outcome are a draft nobody released; silence would read as success."""
-    found = [name for name in LOUD if name in jsontext.members(event.text)]
-    for name in found:
-        text = f"RUN_FINISHED has “{name}” outside an interrupt outcome: it is not read as a pause."
+def warn_of_stray_interrupts(event: Event, warn: Warn) -> None:
+    """Interrupts outside the outcome of a RUN_FINISHED are a draft nobody released; silence would read as an end."""
+    names = LOUD if event.type == "RUN_FINISHED" else (*LOUD, "outcome")
+    members = jsontext.members(event.text)
+    for name in [name for name in names if name in members]:
+        text = f"{event.type} has “{name}” outside an interrupt outcome: it is not read as a pause."
         warn("C-2", "error", text, f"/{name}")
 
 

@@ -56,6 +56,12 @@ def test_a_draft_pause_beside_the_outcome_is_loud_too() -> None:
     assert read(STARTED, finished(interrupts=[ASK])).found("error") == [("C-2", "2 RUN_FINISHED /interrupts")]
 
 
+def test_an_error_that_carries_a_pause_is_an_error_and_loud() -> None:
+    told = read(STARTED, event("RUN_ERROR", message="boom", outcome={"type": "interrupt", "interrupts": [ASK]}))
+    assert (told.run.status, told.run.interrupts) == ("failed", [])
+    assert told.found("error") == [("C-2", "2 RUN_ERROR /outcome")]
+
+
 def test_a_body_without_an_ending_has_no_outcome() -> None:
     told = read(STARTED, *call('{"a":', end=False))
     assert told.facts[-1] == "Truncated"

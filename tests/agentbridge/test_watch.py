@@ -12,11 +12,21 @@ from agentbridge.models import Incident
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work
 from tests.people import decide, only_task
-from tests.scripted_agent import Answer, call, failed, finished, interrupt, pausing, result, started
+from tests.scripted_agent import Answer, call, failed, finished, frame, interrupt, pausing, result, started
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SILENT = "approved_not_run"
 ORIGINAL, EDITED, OTHER = '{"amount": 12.50}', '{"amount": 9}', '{"amount": 9999}'
+WITH_OTHERS = "Executed, with other arguments than were approved"
+HALF_A_CALL = call(args='{"amount": 1').split(b'data: {"type":"TOOL_CALL_END"')[0]
+
+
+def retold(args: str, *results: str) -> bytes:
+    """A snapshot of the messages in which the call of these stories has these arguments, and these results."""
+    function = {"name": "pay", "arguments": args}
+    said = {"id": "m-0", "role": "assistant", "toolCalls": [{"id": "tc-1", "type": "function", "function": function}]}
+    told = [{"id": text, "role": "tool", "toolCallId": "tc-1", "content": text} for text in results]
+    return frame(type="MESSAGES_SNAPSHOT", messages=[said, *told])
 
 
 def seen(script: Script, alice: User, verdict: str, *parts: bytes, **more: Any) -> tuple[str, list[str], Case]:
@@ -35,12 +45,18 @@ STORIES = [
     pytest.param("approved", [result("It was denied."), finished()], "did not run", ["approved_not_run"], id="no"),
     pytest.param("rejected", [result("Tool call was denied."), finished()], "Denied; the agent says", [], id="denied"),
     pytest.param("rejected", [finished()], "Denied; nothing ran", [], id="denied in silence"),
-    pytest.param("rejected", [result("paid 12.50"), finished()], "a result came", ["denied_but_ran"], id="ran anyway"),
+    pytest.param("rejected", [result("paid 12.50"), finished()], "came back without", ["denied_but_ran"], id="ran"),
     pytest.param("cancelled", [result("paid"), finished()], "a result came", ["denied_but_ran"], id="cancelled, ran"),
     pytest.param("approved", [result(), failed("boom")], "the run failed", ["failed_after_result"], id="then failed"),
     pytest.param("approved", [failed("no")], "refused the answers", [], id="refused"),
     pytest.param("approved", [result(id_="tc-9"), finished()], "no evidence", [SILENT, "other_call_ran"], id="else"),
-    pytest.param("approved", [call(args=OTHER), result(), finished()], "Executed", ["other_arguments"], id="other"),
+    pytest.param("approved", [call(args=OTHER), result(), finished()], WITH_OTHERS, ["other_arguments"], id="other"),
+    pytest.param("approved", [retold(OTHER), result(), finished()], WITH_OTHERS, ["other_arguments"], id="retold"),
+    pytest.param("approved", [retold(ORIGINAL), result(), finished()], "Executed as approved.", [], id="retold alike"),
+    pytest.param("approved", [call(args=OTHER), result(), failed("boom")], f"{WITH_OTHERS}; then the run failed",
+                 ["failed_after_result", "other_arguments"], id="other, then failed"),
+    pytest.param("approved", [HALF_A_CALL], "not known", [], id="broken off in the arguments"),
+    pytest.param("approved", [retold(ORIGINAL, "paid"), finished()], "Executed as approved.", [], id="told at the end"),
     pytest.param("approved", [call(), result(), finished()], "Executed as approved.", [], id="the same again"),
     pytest.param("approved", [call(), finished(interrupt())], "no evidence", [SILENT, "asked_again"], id="again"),
     pytest.param("approved", [result()], "not known", [], id="no ending"),
