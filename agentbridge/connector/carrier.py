@@ -79,7 +79,7 @@ class Carrier:
         """May a job of the connector before this one go on? What it never gave to the agent is not given late."""
         if job.has("called") or job.has("ours") or 0 <= job.age < LATE_SECONDS:
             return True
-        log.error("The answer %s lay here too long; it is not given to the agent, and the desk asks a person.", job.name)
+        log.error("The answer %s lay here too long: it is not given to the agent, the desk asks a person.", job.name)
         job.mark("pushed")
         return False
 

@@ -248,11 +248,20 @@ def test_an_answer_that_lay_in_a_stopped_connector_is_not_given_late(
 
 def test_nothing_is_fetched_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_the_way, done = tmp_path / ".room.new", []
+
+    def waits(*_told: object) -> None:
+        done.append("waited")
+        in_the_way.rmdir()
+
+    def fetches(_wait: float) -> list[Job]:
+        done.append("fetched")
+        return []
+
     with Journal(tmp_path) as journal:
         in_the_way.mkdir()
         connector = carrier.Carrier(desk="http://desk.invalid", agent="", token="t", journal=journal)
-        monkeypatch.setattr(connector, "wait_out", lambda *_told: (done.append("waited"), in_the_way.rmdir()))
-        monkeypatch.setattr(connector, "fetch", lambda _wait: done.append("fetched") or [])
+        monkeypatch.setattr(connector, "wait_out", waits)
+        monkeypatch.setattr(connector, "fetch", fetches)
         connector.run(once=True)
     assert done == ["waited", "fetched"]
 
