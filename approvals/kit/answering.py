@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,9 @@ class Parts:
             raise Unanswerable(
                 [Problem("/input", _("null is sent only where a schema allows it: many read it as no answer."))]
             )
+        edits_at = {form.edits_at for form in self.kit.forms.values() if form.edits_at is not None}
+        own = {at + one for at in edits_at for one in _repeated(self.given.proposal)}
+        _refuse_repeated(self.given.input, "/input", own)
         meaning = self.kit.meaning(self.given.input, proposal=self.given.proposal)
         if meaning is None and self.kit.takes_whole and self.kit.schema is None:
             raise Unanswerable([Problem("/input", _("This is neither of the answers that can be given here."))])
@@ -133,6 +137,7 @@ class Parts:
         is_no = verdict == "rejected" and self.kit.schema is not None and (form.answer or "").startswith("{")
         if not (is_no or form.input == "members") or not isinstance(_read(self.given.input, "/input"), dict):
             raise Unanswerable([Problem("/input", _("This verdict takes no such input."))])
+        _refuse_repeated(self.given.input, "/input")
         taken = {*jsontext.members(form.answer or "{}"), *(at[1:] for at in (form.edits_at, form.comment_at) if at)}
         members = jsontext.members(self.given.input)
         clashes = [name for name in members if name in taken]
@@ -159,6 +164,7 @@ class Parts:
         """Edits replace the arguments whole: an object, of names that somebody knows, fitting their schema."""
         if not isinstance(_read(edits, place), dict):
             raise Unanswerable([Problem(place, _("Edited arguments must be a JSON object."))])
+        _refuse_repeated(edits, place, _repeated(self.given.proposal))
         wrong = [*self.kept(edits), *_problems(self.kit.edits_schema, edits)]
         known = {*jsontext.members(self.given.proposal or "{}"), *_known_names(self.kit.edits_schema)}
         known |= _known_names(self.given.parameters)
@@ -202,6 +208,21 @@ def _read(text: str, place: str) -> Any:
         return jsontext.loads(text)
     except jsontext.JSONTextError as error:
         raise Unanswerable([Problem(place, _("This is not JSON: %(why)s.") % {"why": error})]) from error
+
+
+def _refuse_repeated(text: str, place: str, own: Collection[str] = ()) -> None:
+    """A name that is written twice means one thing here and another to a reader that takes the first."""
+    repeated = [one for one in jsontext.parse(text).duplicates if one not in own]
+    if repeated:
+        raise Unanswerable([Problem(place + one, _("A name stands here more than once.")) for one in repeated])
+
+
+def _repeated(proposal: str | None) -> tuple[str, ...]:
+    """Names that the agent itself wrote twice: left as they are they may go back."""
+    try:
+        return jsontext.parse(proposal or "{}").duplicates
+    except jsontext.JSONTextError:
+        return ()
 
 
 def _same(edits: str, proposal: str) -> bool:

@@ -230,6 +230,15 @@ def test_edits_cannot_be_smuggled_into_a_whole_answer() -> None:
     ]
 
 
+def test_no_answer_says_two_things_under_one_name() -> None:
+    kit = kit_for(EDITABLE)
+    assert wrong(kit, "answered", input='{"approved":false,"approved":true}') == ["/input/approved"]
+    assert wrong(kit, "approved", edits='{"to":"ann","to":"bob"}') == ["/edits/to"]
+    twice = '{"to":"ann","to":"bob","n":1}'
+    edited = kit.answer("approved", proposal=twice, edits='{"to":"ann","to":"bob","n":2}')
+    assert edited == '{"approved":true,"editedArgs":{"to":"ann","to":"bob","n":2}}'
+
+
 def test_cancelling_sends_nothing_and_takes_nothing() -> None:
     kit = kit_for(EDITABLE)
     assert answer(kit, "cancelled", comment="nobody knows") is None
