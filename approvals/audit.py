@@ -85,10 +85,12 @@ def record(
     refs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
     policy: str | None = None,
+    after: AuditEntry | None = None,
     now: datetime,
 ) -> AuditEntry:
     """Append one entry. `refs` default to the task's or case's; `data` holds what a reader may want later, no secrets.
 
+    `after`: the entry that this transaction recorded last; the end of the trail is then known and not asked for.
     Raises ValueError for a verb that nobody registered.
     """
     if verb not in _verbs:
@@ -114,6 +116,7 @@ def record(
     }
     return _append(
         members,
+        after,
         at=now,
         verb=verb,
         actor=actor,
@@ -142,24 +145,25 @@ def lock() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s), pg_notify(%s, '')", [CHAIN_LOCK, bell.CHANNEL])
 
 
-def _append(members: dict[str, Any], **columns: Any) -> AuditEntry:
+def _append(members: dict[str, Any], after: AuditEntry | None, **columns: Any) -> AuditEntry:
+    seq, prev, log = _end() if after is None else (after.seq, after.leaf_hash, chain.log_of(bytes(after.body)))
+    body = chain.write_body({**members, "log": log, "seq": seq + 1, "prev": prev})
+    entry = AuditEntry(seq=seq + 1, body=body, leaf_hash=chain.leaf_hash(body), **columns)
+    entry.save(force_insert=True)
+    return entry
+
+
+def _end() -> tuple[int, str, str]:
+    """Number and hash of the last entry, and the trail's own name; nobody appends until the transaction ends."""
     lock()
     # A second statement on purpose: its snapshot is younger than the lock (READ COMMITTED).
-    head = (
+    last = (
         AuditEntry.objects.order_by("-seq")
         .annotate(log=Subquery(AuditLog.objects.order_by("pk").values("origin")[:1]))
         .values_list("seq", "leaf_hash", "log")
         .first()
     )
-    seq, prev, log = head or (
-        0,
-        chain.NOTHING_BEFORE,
-        AuditLog.objects.order_by("pk").values_list("origin", flat=True)[0],
-    )
-    body = chain.write_body({**members, "log": log, "seq": seq + 1, "prev": prev})
-    entry = AuditEntry(seq=seq + 1, body=body, leaf_hash=chain.leaf_hash(body), **columns)
-    entry.save(force_insert=True)
-    return entry
+    return last or (0, chain.NOTHING_BEFORE, AuditLog.objects.order_by("pk").values_list("origin", flat=True)[0])
 
 
 def _actor(actor: User | None, kind: str) -> dict[str, Any] | None:

@@ -28,7 +28,19 @@ def with_parts(tasks: QuerySet[Task]) -> QuerySet[Task]:
 
 def task(found: Task, *, asking: User, now: datetime) -> dict[str, Any]:
     """A task loaded by `with_parts`, as this person may answer it now."""
-    shown = exhibits.load(found.shown[0].body)  # type: ignore[attr-defined]
+    live = found.live[0] if found.live else None  # type: ignore[attr-defined]
+    return whole(found, found.shown[0].body, live, asking=asking, now=now)  # type: ignore[attr-defined]
+
+
+def decided(recorded: Decision, *, asking: User, now: datetime) -> dict[str, Any]:
+    """The task of a live decision that was recorded just now, as that left it."""
+    body = recorded.task.body_of(recorded.shown_digest)
+    return whole(recorded.task, body, recorded, asking=asking, now=now)
+
+
+def whole(found: Task, body: str, live: Decision | None, *, asking: User, now: datetime) -> dict[str, Any]:
+    """`body`: of what is shown; `live`: the decision that counts."""
+    shown = exhibits.load(body)
     refs = jsontext.loads(found.refs)
     verdicts, why_not, can_edit = permissions.offered(asking, found)
     return {
@@ -42,7 +54,7 @@ def task(found: Task, *, asking: User, now: datetime) -> dict[str, Any]:
         "claimedBy": found.claimed_by.username if found.claimed_by else None,
         "verdicts": verdicts, "whyNot": why_not, "canEdit": can_edit,
         "shownDigest": found.shown_digest, "flags": slugs(found.flags),
-        "decision": decision(found.live[0], shown.proposal) if found.live else None,  # type: ignore[attr-defined]
+        "decision": decision(live, shown.proposal) if live else None,
         "evidence": None if found.results is None else {"results": jsontext.loads(found.results)},
         "conclusion": found.conclusion or None,
     }  # fmt: skip

@@ -143,8 +143,11 @@ def decide(request: HttpRequest, code: str) -> HttpResponse:
     given = read_decision(bodies.read(request, DECISION))
 
     def act() -> HttpResponse:
-        reviewing.decide(task, by=asking, idempotency_key=idempotency_key(request), now=now, **given)
-        return shown(asking, code)
+        key = idempotency_key(request)
+        decision = reviewing.decide(task, by=asking, idempotency_key=key, now=now, **given)
+        if decision.recalled_at or decision.voided_at:  # the same key again, and since then it was taken back
+            return shown(asking, code)
+        return answer(shapes.decided(decision, asking=asking, now=timezone.now()))
 
     return once(request, act, now=now)
 

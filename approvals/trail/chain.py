@@ -65,6 +65,11 @@ def write_body(members: Mapping[str, Any]) -> bytes:
     return rfc8785.dumps({"v": VERSION, **members})
 
 
+def log_of(body: bytes) -> str:
+    """The log that an entry of ours belongs to."""
+    return str(_read(body.decode())["log"])
+
+
 def read_body(body: bytes) -> dict[str, Any]:
     """The members of a body. Raises NotCanonical for anything that `write_body` would not have written."""
     try:

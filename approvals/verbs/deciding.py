@@ -10,12 +10,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists
 from django.utils.translation import gettext as _
 
 from approvals import audit, clock, exhibits, jsontext, locking, permissions, sentences
 from approvals.exhibits import Content
 from approvals.kit import VerdictKit
-from approvals.models import Case, Decision, Task, User
+from approvals.models import AuditEntry, Case, Decision, Task, User
 from approvals.models.cases import State
 from approvals.models.people import Role
 from approvals.refusals import (
@@ -59,8 +60,9 @@ def decide(
 ) -> Decision:
     """Record the answer to a task, exactly as it will leave; the last one of a case settles the case.
 
-    The same person with the same key and content gets the decision that was recorded then. `batch`: the list of which
-    it is one (`verbs.batch`). `by` None: whoever asked also answered (`by_kind` caller), and there is no undo.
+    The same person with the same key and content gets the decision that was recorded then. Its task and case are as
+    they are now. `batch`: the list of which it is one (`verbs.batch`). `by` None: whoever asked also answered
+    (`by_kind` caller), and there is no undo.
     Raises NotAllowed, AlreadyDecided, Withdrawn, Quarantined, Expired, Blocked, Changed,
     Unread, Invalid.
     """
@@ -87,11 +89,11 @@ def decide(
         at=now,
         **asdict(answer),
     )
-    Task.objects.filter(pk=task.pk, state=State.OPEN).update(state=State.SETTLED, claimed_by=None, claimed_at=None)
+    _settle(task)
     settled = _settle_if_complete(case, now, undo=by is not None)
-    _record_decided(decision, now, batch)
+    entry = _record_decided(decision, now, batch)
     if settled:
-        _record_settled(case, now)
+        _record_settled(case, after=entry, now=now)
     return decision
 
 
@@ -190,19 +192,29 @@ def _equal(one: str | None, other: str | None) -> bool:
     return jsontext.same(one, other)
 
 
+def _settle(task: Task) -> None:
+    told = {"state": State.SETTLED.value, "claimed_by": None, "claimed_at": None}
+    Task.objects.filter(pk=task.pk, state=State.OPEN).update(**told)
+    _now_has(task, told)
+
+
 def _settle_if_complete(case: Case, now: datetime, *, undo: bool) -> bool:
     """True when this was the last open task: the case may leave after the undo window, but never too late."""
-    if Task.objects.filter(case=case, state=State.OPEN).exists():
-        return False
     deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS if undo else 0)
     if case.deadline:
         deliver_after = min(deliver_after, case.deadline - timedelta(seconds=2 * settings.EXPIRY_MARGIN_SECONDS))
-    case.deliver_after = max(now, deliver_after)
-    return bool(
-        Case.objects.filter(pk=case.pk, state=State.OPEN).update(
-            state=State.SETTLED, settled_at=now, deliver_after=case.deliver_after
-        )
-    )
+    told = {"state": State.SETTLED.value, "settled_at": now, "deliver_after": max(now, deliver_after)}
+    still_asked = Exists(Task.objects.filter(case=case, state=State.OPEN))
+    if not Case.objects.filter(~still_asked, pk=case.pk, state=State.OPEN).update(**told):
+        return False
+    _now_has(case, told)
+    return True
+
+
+def _now_has(row: Task | Case, told: dict[str, Any]) -> None:
+    """What an update wrote stands in the object too: whoever answers with it need not read it again."""
+    for name, value in told.items():
+        setattr(row, name, value)
 
 
 def _recallable(case: Case, now: datetime) -> None:
@@ -214,12 +226,12 @@ def _recallable(case: Case, now: datetime) -> None:
         raise Expired(_("Time ran out: the decisions stay as they are."))
 
 
-def _record_decided(decision: Decision, now: datetime, batch: str) -> None:
+def _record_decided(decision: Decision, now: datetime, batch: str) -> AuditEntry:
     task = decision.task
     name = decision.by.display_name if decision.by else NAMELESS[decision.by_kind]
     changed = _changed(decision)
     with_edits = f" with changes at {', '.join(changed)}" if changed else ""
-    audit.record(
+    return audit.record(
         "task.decided",
         f"{name} {decision.verdict} {task.code}{with_edits}.",
         actor=decision.by,
@@ -260,12 +272,13 @@ def _changed(decision: Decision) -> Sequence[str]:
     return jsontext.changed_paths(shown.proposal or "{}", decision.edits)
 
 
-def _record_settled(case: Case, now: datetime) -> None:
+def _record_settled(case: Case, *, after: AuditEntry, now: datetime) -> None:
     audit.record(
         "case.settled",
         f"{case.code} has all its answers.",
         case=case,
         data={"deliverAfter": case.deliver_after and chain.moment(case.deliver_after)},
+        after=after,
         now=now,
     )
 

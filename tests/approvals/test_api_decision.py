@@ -29,6 +29,24 @@ def test_edits_arrive_with_the_text_of_their_numbers(alice, task):
     assert answer.json()["state"] == "settled"
 
 
+@pytest.mark.parametrize("edits", ["null", '{"to": "ops@example.org", "amount": 1.0, "note": "rent"}'])
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_the_answer_is_the_task_as_it_is_read_afterwards(alice, open_case, payments, edits, tasks):
+    task = open_case(tasks=[new_task(payments, number) for number in range(tasks)]).tasks.get(position=0)
+    program = Program(alice)
+    assert program.post(f"tasks/{task.code}/claim", {}).status_code == 200
+    said = program.post(f"tasks/{task.code}/decision", body(task, edits=edits, comment='"as agreed"'))
+    assert said.json() == program.get(f"tasks/{task.code}").json()
+
+
+def test_the_same_key_after_a_recall_is_answered_with_the_task_as_it_is(alice, task):
+    program = Program(alice)
+    program.decides(task, key="one")
+    StoredAnswer.objects.all().delete()  # kept for a day; the decision remembers its key for good
+    program.post(f"cases/{task.case.code}/recall", {})
+    assert program.decides(task, key="one").json()["state"] == "open"
+
+
 def test_the_second_one_hears_who_was_first(alice, bob, task):
     Program(alice).decides(task, "rejected")
     answer = Program(bob).decides(task)

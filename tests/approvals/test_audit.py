@@ -30,6 +30,21 @@ def test_entries_hang_together(db):
     assert json.loads(second.body)["log"] == AuditLog.objects.get().origin
 
 
+def test_two_entries_of_one_deed_hang_together_and_the_end_is_asked_for_once(db, django_assert_num_queries):
+    record()
+    with transaction.atomic(), django_assert_num_queries(4 if connection.vendor == "postgresql" else 3):
+        first = record()
+        second = record(after=first)
+    assert json.loads(second.body)["prev"] == first.leaf_hash
+    assert [second.seq, record().seq] == [3, 4]
+
+
+def test_nothing_is_put_between_entries(db):
+    first, _second = record(), record()
+    with pytest.raises(DatabaseError), transaction.atomic():
+        record(after=first)
+
+
 def test_body_holds_commitments_and_a_pseudonym_only(alice, task):
     entry = record("alice did it", actor=alice, task=task, data={"secret": "to Zürich"})
 
