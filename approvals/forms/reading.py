@@ -139,6 +139,7 @@ class Reader:
             jsontext.loads(text)
         except jsontext.JSONTextError as error:
             self.problems.append(Problem(one.pointer, _("This is not JSON: %(why)s.") % {"why": error}))
+            return None
         return text
 
     def boolean(self, one: Field) -> str | None:

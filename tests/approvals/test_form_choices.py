@@ -131,3 +131,12 @@ def test_a_number_too_large_for_programs_is_told_as_that() -> None:
     form = Filled({"properties": {"n": {"type": "number"}}})
     form.page.type("/n", "1e400")
     assert [one.message for one in form.read().problems] == ["This number is larger than programs can carry."]
+
+
+def test_json_that_is_none_is_told_at_its_field_and_stays_as_typed() -> None:
+    form = Filled({"properties": {"any": {}, "list": {"type": "array", "items": {}}}}, '{"list":[1]}')
+    form.page.type("/any", "out")
+    form.page.type("/list/0", "[1")
+    read = form.read()
+    assert (read.text, [one.pointer for one in read.problems]) == (None, ["/any", "/list/0"])
+    assert form.shown(form.page.posted()).values["v/any"] == "out"
