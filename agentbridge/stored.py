@@ -153,6 +153,7 @@ CONCLUSIONS = (
     _("Approved; the agent took the answer."),
     _("Accepted; then the agent cancelled its run. No evidence of execution."),
     _("Accepted, no evidence of execution."),
+    _("Accepted; the result came in a later run of the thread."),
     _("Approved, but no result came back: nothing shows that the call was executed."),
     _("Approved, but the result says otherwise: %(text)s"),
     _("Approved, but the agent says that it did not run."),

@@ -20,7 +20,7 @@ from agentbridge.wire.record import ENDS, Echo, Fact, LateError, ResultView, Run
 from agentbridge.wire.toolcalls import same_arguments
 from approvals import exhibits, intake, jsontext, reviewing
 from approvals.models import Case, Task
-from approvals.models.cases import EndedBecause
+from approvals.models.cases import EndedBecause, State, Verdict
 
 # T-80: before it paused, the agent itself says that the call waits; that is a result by name only.
 INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
@@ -38,13 +38,25 @@ def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None
     kept = [each for each in jsontext.loads(task.results or "[]") if each["runId"] == run.run_id]
     if place < len(kept):
         return
+    is_first = is_owed(task)
     told = {"runId": run.run_id, "toolCallId": found.tool_call_id, "text": found.text, "at": stamp(now)}
     reviewing.record_result(task, result=told, now=now)
     carried = run.resume is not None and run.resume.case_id == task.case_id
     interim = run.pk == asking_run(task) and INTERIM.search(found.text)
-    if not carried and not interim:
+    if not carried and is_first:
+        reviewing.conclude(task, sentence="Accepted; the result came in a later run of the thread.", now=now)
+    elif not carried and not interim:
         sentence = "A result came in a run that does not carry our answer: it was executed without approval from here."
         reviewing.add_flag(task, flag=flag("executed-without-approval", sentence), now=now)
+
+
+def is_owed(task: Task) -> bool:
+    """Did the agent take an approval of this call, and say nothing of it since? It may run it a round later (K-6)."""
+    asked_in = Run.objects.filter(interrupts__task=task).values_list("run_id", flat=True)
+    if any(each["runId"] not in asked_in for each in jsontext.loads(task.results or "[]")):
+        return False
+    taken = Case.objects.filter(pk=task.case_id, state=State.DELIVERED).exists()
+    return taken and task.decisions.live().filter(verdict__in=(Verdict.APPROVED, Verdict.ANSWERED)).exists()
 
 
 def stamp(at: datetime) -> str:

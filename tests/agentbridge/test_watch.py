@@ -10,9 +10,9 @@ from django.utils import timezone
 from agentbridge.delivery import settling, watch
 from agentbridge.models import Incident
 from approvals.models import Case, User
-from tests.bridge_work import Script, delivery, paused_case, register, work
+from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, only_task
-from tests.scripted_agent import Answer, call, failed, finished, frame, interrupt, pausing, result, started
+from tests.scripted_agent import Answer, call, failed, finished, finishing, frame, interrupt, pausing, result, started
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SILENT = "approved_not_run"
@@ -96,6 +96,28 @@ def test_a_second_attempt_with_another_result_ran_twice(
     work()
     assert delivery(case).state == "finished"
     assert list(Incident.objects.values_list("kind", flat=True)) == kinds
+
+
+def test_a_call_that_runs_a_round_later_was_approved(script: Script, alice: User) -> None:
+    asks_more = Answer([started(), call("look", id_="tc-2"), finished(interrupt("int-2", "tc-2"))])
+    script_of_both = Answer([started(), result(), result("seen", "tc-2", "m-2"), finished()])
+    first = paused_case(register(script(pausing(), asks_more, script_of_both)), alice)
+    decide(only_task(first), alice)
+    work()
+    decide(only_task(Case.objects.latest("pk")), alice)
+    work()
+    task = only_task(first)
+    assert (task.conclusion, task.flags) == ("Accepted; the result came in a later run of the thread.", [])
+
+
+def test_a_second_result_in_a_later_run_was_approved_by_nobody(script: Script, alice: User) -> None:
+    payer = register(script(pausing(), finishing(), Answer([started(), result("paid again"), finished()])))
+    case = paused_case(payer, alice)
+    decide(only_task(case), alice)
+    work()
+    ask(payer, alice, thread_id=delivery(case).thread.thread_id)
+    work()
+    assert [flag["slug"] for flag in only_task(case).flags] == ["executed-without-approval"]
 
 
 @pytest.mark.parametrize(
