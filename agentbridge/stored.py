@@ -133,6 +133,9 @@ ENDS = (
 RUNS = (
     _("The worker was lost: what became of the run is not known."),
     _("We stopped reading: the run took longer than %(seconds)s seconds."),
+    _("A frame is larger than the limit of %(limit)s bytes."),
+    _("The stream is larger than the limit of %(limit)s bytes."),
+    _("The runs of this stream carry more than the limit of %(limit)s characters."),
     _("We could not read the answer any further."),
     _("The answer is %(type)s, not an event stream."),
     _("The connection to the caller was lost before anything was sent."),

@@ -88,7 +88,7 @@ class Reader:
             self._frames(error.frames)
             self._finally(str(error))
         if self.bytes > self.limits.stream:
-            self._finally(f"The stream is larger than {self.limits.stream} bytes.")
+            self._finally(f"The stream is larger than the limit of {self.limits.stream} bytes.")
         return self._told()
 
     def _told(self) -> list[Fact]:
@@ -201,7 +201,7 @@ class Reader:
         if last is not None and not last.view.ended:
             return self._nested(last, event, run_id)
         if self._history.carried > self.limits.stream:
-            self._finally(f"The runs of this stream carry along more than {self.limits.stream} characters.")
+            self._finally(f"The runs of this stream carry more than the limit of {self.limits.stream} characters.")
             return []
         self._release(ours=False)
         self._run = run = self._new(run_id, event.body.get("threadId", self.thread_id))

@@ -19,7 +19,7 @@ class FrameTooLarge(Exception):
     """An unfinished frame passed the limit; `frames` are those completed before it."""
 
     def __init__(self, frames: list[Frame], limit: int) -> None:
-        super().__init__(f"A frame is larger than {limit} bytes.")
+        super().__init__(f"A frame is larger than the limit of {limit} bytes.")
         self.frames = frames
 
 

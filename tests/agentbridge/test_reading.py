@@ -221,7 +221,7 @@ def test_many_runs_that_carry_a_long_state_along_end_the_reading() -> None:
     state = event("STATE_SNAPSHOT", snapshot="x" * 400)
     told = read(STARTED, state, finished(), *again * 20, limits=Limits(stream=2000))
     assert told.run.status == "succeeded" and len(told.reader.runs) == 5
-    assert told.reader.stopped == "The runs of this stream carry along more than 2000 characters."
+    assert told.reader.stopped == "The runs of this stream carry more than the limit of 2000 characters."
 
 
 def test_undecodable_frames_are_counted_and_the_rest_is_read() -> None:
