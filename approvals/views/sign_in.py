@@ -22,6 +22,13 @@ GUESSES = Bucket("sign-in-as", size=10, per_second=0.1)  # failures of one addre
 FAILURES = Bucket("sign-in", size=200, per_second=2)  # of one address, which may be a proxy with everybody behind it
 
 
+class Credentials(AuthenticationForm):
+    """Says what is wrong in the words that stand at the fields."""
+
+    def get_invalid_login_error(self) -> ValidationError:
+        return ValidationError(_("The name or the password is not right. Capital letters count."), code="invalid_login")
+
+
 class TooMany(AuthenticationForm):
     """Says so without looking at the password."""
 
@@ -30,6 +37,7 @@ class TooMany(AuthenticationForm):
 
 
 class SignIn(LoginView):
+    authentication_form = Credentials
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -44,6 +44,16 @@ def test_failure_is_in_the_trail_without_what_was_typed(client, alice, name, sen
     assert entry.actor is None
 
 
+def test_a_failure_is_told_in_the_words_of_the_form(client, alice):
+    page = sign_in(client, "alice", "wrong").content.decode()
+    assert "The name or the password is not right." in page
+
+
+def test_each_language_has_its_own_name_for_itself(client, db):
+    page = client.get(reverse("login"), headers={"Accept-Language": "ko"}).content.decode()
+    assert ">English</button>" in page and ">한국어</button>" in page
+
+
 def test_service_person_cannot_sign_in(client, db):
     people.set_user("robot", role=Role.REVIEWER, service=True, now=in_seconds(0))
 
