@@ -85,7 +85,7 @@ def _possible(forms: dict[str, AnswerForm], schema: str, **more: Any) -> Verdict
     why_not = {APPROVED: NO_YES, REJECTED: NO_NO}
     offered = {verdict: form for verdict, form in forms.items() if _can_fit(form, schema)}
     impossible = {verdict: why_not[verdict] for verdict in forms if verdict not in offered}
-    return _offer(offered, impossible=impossible, **more)
+    return _offer(offered or {ANSWERED: FREE}, impossible=impossible, **more)
 
 
 def _can_fit(form: AnswerForm, schema: str) -> bool:
@@ -113,7 +113,7 @@ class _Approval:
         yes, no = self.answer(True), self.answer(False)
         form = AnswerForm(answer=yes, comment_at=self.comment_at(), input="members" if self.others() else "none")
         approve = form
-        if self.is_object and "editedArgs" in self.members:
+        if self.is_object and self.takes_arguments:
             approve = replace(form, edits_at="/editedArgs", note=NOTE_EDITS)
         elif self.is_spread:
             approve = replace(form, edits_spread=True, note=NOTE_EDITS)
@@ -134,6 +134,12 @@ class _Approval:
             return self.proposal is not None and isinstance(jsontext.loads(self.proposal), dict)
         except jsontext.JSONTextError:
             return False
+
+    @property
+    def takes_arguments(self) -> bool:
+        """Whether `editedArgs` may be an object: arguments as a text inside a text are no place for edits."""
+        kinds = self.members.get("editedArgs", {"type": []}).get("type", "object")
+        return "object" in (kinds if isinstance(kinds, list) else [kinds])
 
     @property
     def is_spread(self) -> bool:

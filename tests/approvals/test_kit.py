@@ -200,6 +200,17 @@ def test_a_question_without_a_no_says_so(schema: Any) -> None:
     assert "Cancelling" in kit.impossible["rejected"]
 
 
+def test_where_neither_yes_nor_no_is_enough_the_whole_answer_is_typed() -> None:
+    kit = kit_for({**APPROVAL, "patternProperties": {"^x-": {"type": "integer"}}, "minProperties": 2})
+    assert list(kit.forms) == ["answered", "cancelled"]
+    assert answer(kit, "answered", input='{"approved":true,"x-1":1}') == '{"approved":true,"x-1":1}'
+
+
+def test_a_place_for_text_is_no_place_for_edits() -> None:
+    kit = kit_for({**APPROVAL, "properties": {"approved": BOOLEAN, "editedArgs": {"type": "string"}}})
+    assert not kit.can_edit and "does not say" in kit.no_edits
+
+
 def test_a_bare_boolean_is_yes_or_no() -> None:
     kit = kit_for(BOOLEAN, reason="confirmation")
     assert (answer(kit, "approved"), answer(kit, "rejected")) == ("true", "false")
