@@ -102,7 +102,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _take_turn(self) -> None:
         if self._held is None and not self.is_in_memory_db():
-            turns = turns_for(Path(self.settings_dict["NAME"]))
+            turns = turns_for(str(self.settings_dict["NAME"]))
             turns.take(timeout=self.settings_dict["OPTIONS"].get("timeout", DEFAULT_TIMEOUT))
             self._held = turns
 

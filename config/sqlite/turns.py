@@ -10,19 +10,22 @@ import fcntl
 import os
 import threading
 import time
+from functools import cache
 from pathlib import Path
 
 from django.db.utils import OperationalError
+
+from config.sqlite.line import Line
 
 POLL_SECONDS = 0.002
 
 
 class Turns:
-    """The queue before one lock file. Threads wait on a lock in memory, so that only one per process polls the file."""
+    """The queue before one lock file. Threads wait in a line in memory, so that only one per process polls the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._threads = threading.Lock()
+        self._threads = Line()
         self._file: int | None = None
 
     def take(self, *, timeout: float) -> None:
@@ -70,8 +73,9 @@ _all: dict[Path, Turns] = {}
 _all_lock = threading.Lock()
 
 
-def turns_for(database: Path) -> Turns:
+@cache  # resolving a path costs more than taking the turn
+def turns_for(database: str) -> Turns:
     """The one queue of this process for a database file."""
-    path = Path(f"{database.resolve()}.lock")
+    path = Path(f"{Path(database).resolve()}.lock")
     with _all_lock:
         return _all.setdefault(path, Turns(path))
