@@ -81,7 +81,9 @@ class Builder:
         self.made += 1
         plan = self.bounded(spot, kinds.plan(self.root, spot.schema, spot.node, self.document))
         made = self.empty(spot, plan)
-        made.hides = {None: "", '"': "text"}.get((self.hidden_by(spot) or "")[:1] or None, "number")
+        hidden = self.hidden_by(spot) or ""
+        made.hides = {None: "", '"': "text"}.get(hidden[:1] or None, "number")
+        made.multiline = "\\n" in hidden  # a key has lines, and a control of one line takes them out
         if plan.kind == "branches":
             return self.branches(spot, plan, made)
         if plan.kind == "object":

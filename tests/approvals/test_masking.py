@@ -88,6 +88,15 @@ def test_a_form_works_over_what_its_page_never_held() -> None:
     assert form.read().text == '{"to":"b", "password":"better","otp":1}'
 
 
+def test_a_key_of_several_lines_is_replaced_with_its_lines() -> None:
+    form = Filled(None, '{"password":"-----BEGIN\\nabc"}')
+    assert "BEGIN" not in form.page.source
+    assert form.read().text == '{"password":"-----BEGIN\\nabc"}'
+    form.page.type("/password", "one\ntwo\n")
+    assert form.read().text == '{"password":"one\\ntwo\\n"}'
+    assert form.shown(form.page.posted()).values["v/password"] == "one\ntwo\n"
+
+
 def test_raw_json_is_edited_around_what_is_hidden() -> None:
     form = Filled(None, '{"to":"a","password":"hunter2"}')
     raw = json.loads(form.page.values["v:raw"])
