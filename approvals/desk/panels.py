@@ -5,6 +5,7 @@ Reads only, in a fixed number of queries. Of other queues' tasks a code and a st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -110,11 +111,11 @@ class Closed:
 
 
 class Reader:
-    """Loads the parts of one case for one person."""
+    """Loads parts of one case for one person."""
 
-    def __init__(self, user: User, case: Case, now: datetime) -> None:
+    def __init__(self, user: User, case: Case, tasks: Sequence[Task], now: datetime) -> None:
         self.user, self.case, self.now = user, case, now
-        self.tasks = list(case.tasks.select_related("queue", "claimed_by").order_by("position"))
+        self.tasks = tasks
         for task in self.tasks:
             task.case = case
         self.own = {task.pk for task in self.tasks if permissions.can_see(user, task)}

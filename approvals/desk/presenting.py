@@ -237,7 +237,7 @@ def notices(file: CaseFile) -> list[Notice]:
 
 
 def _expired_means(file: CaseFile) -> str:
-    if len(file.parts) > 1:
+    if file.total > 1:
         return _(
             "All answers go out together and none may be late, so one expired task expires all. "
             "Decisions stay on record and are not sent; an operator closes the case."

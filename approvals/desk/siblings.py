@@ -51,6 +51,11 @@ def compared(contents: Sequence[Content]) -> list[Differing | None]:
     return found
 
 
+def beside(content: Content, others: Sequence[Content]) -> Differing | None:
+    """For one call and others of its tool."""
+    return _differing(_members(content), [_members(other) for other in others]) if others else None
+
+
 def _differing(own: dict[str, str], others: Sequence[dict[str, str]]) -> Differing:
     names = list(dict.fromkeys([*own, *(name for other in others for name in other)]))
     differs = [name for name in names if any(other.get(name) != own.get(name) for other in others)]

@@ -16,9 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals import headlines, jsontext, sentences
-from approvals.desk import remaining, states
+from approvals.desk import casefile, remaining, states
 from approvals.foreign import folding, masking
 from approvals.foreign import glyphs as marking
+from approvals.models import Task
 
 register = template.Library()
 
@@ -170,6 +171,12 @@ def bytes_size(size: int) -> str:
         return ngettext("%(count)d byte", "%(count)d bytes", size) % {"count": size}
     unit, scale = ("MB", 1_000_000) if size >= 1_000_000 else ("kB", 1_000)
     return f"{size / scale:.1f} {unit}"
+
+
+@register.filter
+def page_of(task: Task) -> str:
+    """The address of a task on the page of its case."""
+    return casefile.address(task.case, task.code)
 
 
 @register.filter

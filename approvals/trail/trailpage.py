@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals import jsontext
-from approvals.models import AuditEntry, Case, User
+from approvals.models import AuditEntry, Case, Task, User
 from approvals.trail import trailsearch
 
 # By the verb or by its noun; the last part of a decided entry is its verdict.
@@ -53,6 +54,7 @@ NOUNS = {
     "view": "filter", "note": "quote", "finding": "flag", "sample": "sum", "erasure": "trash", "hold": "shield",
     "question": "search", "rule": "clock", "desk": "gear",
 }  # fmt: skip
+MOST_AROUND = 50  # entries beside one task of a long case
 REFUSED = ("stop", "tag-warn")  # of whatever noun: nothing came of it
 VERDICTS = {
     "approved": ("check", ""), "rejected": ("cross", ""), "answered": ("form", ""), "cancelled": ("slash", ""),
@@ -69,8 +71,17 @@ class Row:
 
 def of_case(user: User, case: Case) -> list[Row]:
     """What this person may read about a case, oldest first."""
-    entries = trailsearch.visible(user).filter(case=case).select_related("actor", "task", "case").order_by("seq")
-    return rows(entries)
+    return rows(_entries(user, case).order_by("seq"))
+
+
+def around(user: User, task: Task) -> list[Row]:
+    """The same where a case has hundreds of tasks: the newest of this task and of the case as a whole, oldest first."""
+    near = _entries(user, task.case).filter(Q(task=task) | Q(task=None)).order_by("-seq")
+    return rows(reversed(near[:MOST_AROUND]))
+
+
+def _entries(user: User, case: Case) -> QuerySet[AuditEntry]:
+    return trailsearch.visible(user).filter(case=case).select_related("actor", "task", "case")
 
 
 def rows(entries: Iterable[AuditEntry]) -> list[Row]:

@@ -12,11 +12,16 @@ EVERY = 20  # seconds between two signs of an open page
 GONE_AFTER = timedelta(seconds=2.5 * EVERY)
 
 
-def here(user: User, case: Case, *, now: datetime) -> None:
-    """This person has the page open: what is written to them there meanwhile counts as seen."""
+def here(user: User, case: Case, *, shown: str = "", now: datetime) -> None:
+    """This person has the page open: what is written to them there meanwhile counts as seen.
+
+    `shown`: the code of the only task that the page shows; "" where it shows all of them.
+    """
     Reading.objects.update_or_create(user=user, case=case, defaults={"at": now})
     Reading.objects.filter(at__lt=now - timedelta(days=1)).delete()
-    notes.seen(user, permissions.visible_tasks(user).filter(case=case).values_list("pk", flat=True), now=now)
+    tasks = permissions.visible_tasks(user).filter(case=case)
+    tasks = tasks.filter(code=shown) if shown else tasks
+    notes.seen(user, tasks.values_list("pk", flat=True), now=now)
 
 
 def others(user: User, case: Case, *, now: datetime) -> list[str]:

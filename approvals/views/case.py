@@ -17,9 +17,10 @@ from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
 
 from approvals import forms, permissions, reviewing
-from approvals.desk import casefile, presenting, states
+from approvals.desk import casefile, longcase, presenting, states
 from approvals.desk.answersheet import SecondLook
 from approvals.desk.casefile import CaseFile, Panel
 from approvals.models import Case, Decision, Queue, Task, User
@@ -38,13 +39,14 @@ LONGEST_KEY = 100  # of what the page itself made
 @vary_on_headers("HX-Request")
 @hidden.by_the_rules
 def case(request: PersonRequest, code: str) -> HttpResponse:
-    file = found(request, code)
+    file = found(request, code, on=request.GET.get("task", ""), listed_from=number(request.GET.get("from", "")))
     if not (request.htmx and sightings.is_reader(request.user)):  # a page that renews itself is the same look
         seen = [panel.task for panel in file.panels]
         told = sightings.opened(file.case, seen, by=request.user, now=current())
         file = replace(file, cursor=sightings.cursor_after(file.cursor, told))
     notes.seen(request.user, [panel.task.pk for panel in file.panels], now=current())
-    return drawn(request, casefile.with_sheets(file))
+    with hidden.around(request, file):
+        return drawn(request, casefile.with_sheets(file))
 
 
 @require_POST
@@ -53,7 +55,7 @@ def case(request: PersonRequest, code: str) -> HttpResponse:
 def decide(request: PersonRequest, code: str) -> HttpResponse:
     """Record the decision, or show the form again: 422 with what is wrong, 409 with who was faster."""
     task = visible_task(request, code)
-    file = found(request, task.case.code)
+    file = found(request, task.case.code, on=code)
     panel = next(panel for panel in file.panels if panel.task.pk == task.pk)
     if forms.is_structural(request.POST):
         return drawn(request, casefile.with_sheets(file, posted=request.POST, on=code), focus=code)
@@ -72,7 +74,7 @@ def decide(request: PersonRequest, code: str) -> HttpResponse:
         # What was typed is still there when the page comes back, and after the other one is recalled.
         if panel.verdicts:
             drafts.keep(task, by=request.user, post=request.POST, now=current())
-        return told(request, task.case, refused)
+        return told(request, task.case, refused, on=code)
     drafts.forget(task, by=request.user)
     return after(request, task, decision)
 
@@ -82,24 +84,30 @@ def decide(request: PersonRequest, code: str) -> HttpResponse:
 @hidden.by_the_rules
 def recall(request: PersonRequest, code: str) -> HttpResponse:
     """Take back one's own decision on a task, or on the whole case."""
-    file = found(request, code)
     wanted = request.POST.get("task", "")
+    file = found(request, code, on=wanted)
     task = next((panel.task for panel in file.panels if panel.task.code == wanted), None)
     if wanted and task is None:
         raise Http404
     try:
         reviewing.recall(file.case, by=request.user, task=task, now=current())
     except Refused as refused:
-        return told(request, file.case, refused)
+        return told(request, file.case, refused, on=wanted)
     messages.success(request, _("Recalled: it can be decided again."))
     return back_to(request, file.case, task.code if task else "")
 
 
-def found(request: PersonRequest, code: str) -> CaseFile:
-    file = casefile.read(request.user, code, now=current())
+def found(request: PersonRequest, code: str, *, on: str = "", listed_from: int = 0) -> CaseFile:
+    """`on`, `listed_from`: of a long case, the task that is drawn and the page of the list beside it."""
+    file = casefile.read(request.user, code, on=on, listed_from=listed_from, now=current())
     if file is None:
         raise Http404
     return file
+
+
+def number(text: str) -> int:
+    """Of an address; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
 def visible_task(request: PersonRequest, code: str) -> Task:
@@ -149,24 +157,35 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     messages.success(
         request, _("%(code)s: %(verdict)s.") % {"code": task.code, "verdict": states.look(decision.verdict).word}
     )
-    if not request.htmx:  # a whole file is not read for the address of one task
-        following = casefile.next_task(request.user, task.case, now=current())
-        return back_to(request, task.case, following.code if following else task.code)
-    file = casefile.with_sheets(found(request, task.case.code))
-    return drawn(request, file, focus=file.next_open.task.code if file.next_open else task.case.code)
+    is_long = longcase.is_long(task.case)
+    if request.htmx and not is_long:
+        file = casefile.with_sheets(found(request, task.case.code))
+        return drawn(request, file, focus=file.next_open.task.code if file.next_open else task.case.code)
+    following = longcase.next_waiting(request.user, task.case, after=task.position if is_long else -1, now=current())
+    if not request.htmx:
+        return HttpResponseRedirect(page_at(task.case, (following or task).code, is_long=is_long), status=303)
+    # A browser that is sent to where it is already stays as it is: another task, or the top.
+    part = "head" if following else ""
+    return HttpResponseClientRedirect(casefile.address(task.case, (following or task).code, part=part))
 
 
-def told(request: PersonRequest, about: Case, refused: Refused) -> HttpResponse:
+def told(request: PersonRequest, about: Case, refused: Refused, *, on: str = "") -> HttpResponse:
     """The case as it now is, with the sentence that says why not."""
     messages.error(request, str(refused))
-    return drawn(request, casefile.with_sheets(found(request, about.code)), status=refused.status)
+    return drawn(request, casefile.with_sheets(found(request, about.code, on=on)), status=refused.status)
 
 
 def back_to(request: PersonRequest, about: Case, task: str) -> HttpResponse:
     if request.htmx:
-        return drawn(request, casefile.with_sheets(found(request, about.code)), focus=task)
-    address = reverse("case", args=[about.code]) + (f"#task-{task}" if task else "")
-    return HttpResponseRedirect(address, status=303)
+        return drawn(request, casefile.with_sheets(found(request, about.code, on=task)), focus=task)
+    return HttpResponseRedirect(page_at(about, task, is_long=longcase.is_long(about)), status=303)
+
+
+def page_at(about: Case, task: str, *, is_long: bool) -> str:
+    """The page of a case at one of its tasks; at the top for none."""
+    if task and is_long:
+        return casefile.address(about, task)
+    return reverse("case", args=[about.code]) + (f"#task-{task}" if task else "")
 
 
 def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "") -> HttpResponse:
@@ -181,15 +200,21 @@ def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: s
         "rows": [row(part) for part in file.parts],
         "notices": presenting.notices(file),
         "chain": presenting.chain(file, now=now),
-        "entries": trailpage.of_case(request.user, file.case),
+        "entries": told_of(request, file),
         "focus": focus,
         "hidden": hidden.look(request, file),
+        "shown": file.long.task.code if file.long else "",
         "readers": reading.others(request.user, file.case, now=now),
         "may_note": notes.may_write(request.user) is None,
-        "next_task": None if file.next_open else casefile.next_in_queue(request.user, beside=file.case, now=now),
+        "next_task": None if file.waits else casefile.next_in_queue(request.user, beside=file.case, now=now),
     }
     template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
     return render(request, template, context, status=status)
+
+
+def told_of(request: PersonRequest, file: CaseFile) -> list[trailpage.Row]:
+    long = file.long
+    return trailpage.around(request.user, long.task) if long else trailpage.of_case(request.user, file.case)
 
 
 def row(part: Panel | casefile.Closed) -> dict[str, Any]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from approvals.desk import casefile, siblings
-from approvals.desk.panels import Panel
+from approvals import permissions
+from approvals.desk import casefile, longcase, siblings
 from approvals.models import Task
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
@@ -28,7 +27,7 @@ from approvals.views.hidden import by_the_rules
 def draft(request: PersonRequest, code: str) -> HttpResponse:
     """Keep what the form holds, and say what it would change. Without a script: back to the page, which shows both."""
     task = case_page.visible_task(request, code)
-    panel = _panel(request, task)
+    panel = casefile.panel(request.user, task, now=current())
     if not panel.verdicts:
         raise PermissionDenied(" ".join(panel.why_not.values()))
     if request.POST.get("drop") == "1":
@@ -46,9 +45,12 @@ def draft(request: PersonRequest, code: str) -> HttpResponse:
 @login_required
 def reading_now(request: PersonRequest, code: str) -> HttpResponse:
     """An open page says that it is open, every few seconds, and hears who else has it open."""
-    file, now = case_page.found(request, code), current()
-    reading.here(request.user, file.case, now=now)
-    context = {"case": file.case, "readers": reading.others(request.user, file.case, now=now)}
+    case, now = permissions.visible_cases(request.user).filter(code=code).first(), current()
+    if case is None:
+        raise Http404
+    shown = request.GET.get("task", "")  # of a long case, whose page shows one
+    reading.here(request.user, case, shown=shown, now=now)
+    context = {"case": case, "shown": shown, "readers": reading.others(request.user, case, now=now)}
     return render(request, "approvals/_readers.html", context)
 
 
@@ -62,9 +64,9 @@ def note(request: PersonRequest, code: str) -> HttpResponse:
     except Refused as refused:
         messages.error(request, str(refused))
         return case_page.drawn(
-            request, casefile.with_sheets(case_page.found(request, task.case.code)), status=refused.status
+            request, casefile.with_sheets(case_page.found(request, task.case.code, on=code)), status=refused.status
         )
-    return case_page.back_to(request, task.case, task.code) if request.htmx else _to(task)
+    return case_page.back_to(request, task.case, task.code)
 
 
 @require_safe
@@ -73,7 +75,7 @@ def note(request: PersonRequest, code: str) -> HttpResponse:
 def precedents(request: PersonRequest, code: str) -> HttpResponse:
     """What was decided about the same tool; a fragment for the fold of the case page, or a page of its own."""
     task = case_page.visible_task(request, code)
-    panel = _panel(request, task)
+    panel = casefile.panel(request.user, task, now=current())
     context = {
         "task": task, "exhibit": panel.exhibit, "now": current(),
         "precedents": siblings.precedents(request.user, task, panel.exhibit),
@@ -81,10 +83,6 @@ def precedents(request: PersonRequest, code: str) -> HttpResponse:
     return render(request, f"approvals/{'_precedents' if request.htmx else 'precedents'}.html", context)
 
 
-def _panel(request: PersonRequest, task: Task) -> Panel:
-    file = case_page.found(request, task.case.code)
-    return next(panel for panel in file.panels if panel.task.pk == task.pk)
-
-
 def _to(task: Task) -> HttpResponse:
-    return HttpResponseRedirect(reverse("case", args=[task.case.code]) + f"#task-{task.code}", status=303)
+    address = case_page.page_at(task.case, task.code, is_long=longcase.is_long(task.case))
+    return HttpResponseRedirect(address, status=303)

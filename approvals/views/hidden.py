@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
@@ -45,6 +46,17 @@ def shown_until(request: PersonRequest, code: str) -> datetime | None:
     return moment if moment is not None and moment > current() else None
 
 
+def around(request: PersonRequest, file: CaseFile) -> AbstractContextManager[None]:
+    """Of a long case only the task that is drawn may be shown to this person: each is lifted, and told, by itself."""
+    is_shown = masking.is_lifted() or (file.long is not None and _shown(request, file) is not None)
+    return masking.applying(masking.scope(), lifted=is_shown)
+
+
+def _shown(request: PersonRequest, file: CaseFile) -> datetime | None:
+    task = file.long and shown_until(request, file.long.task.code)
+    return shown_until(request, file.case.code) or task or None
+
+
 @dataclass(frozen=True)
 class Look:
     """What the page of a case says about its hidden values."""
@@ -56,7 +68,7 @@ class Look:
 
 def look(request: PersonRequest, file: CaseFile) -> Look:
     count = sum(len(hiding.places(panel.exhibit)) for panel in file.panels)
-    return Look(count, shown_until(request, file.case.code), hiding.may_show(request.user) is None)
+    return Look(count, _shown(request, file), hiding.may_show(request.user) is None)
 
 
 @require_POST
@@ -64,11 +76,12 @@ def look(request: PersonRequest, file: CaseFile) -> Look:
 @by_the_rules
 def show(request: PersonRequest, code: str) -> HttpResponse:
     """Show this person what is hidden in a case, for a while and on the record."""
-    file = casefile.read(request.user, code, now=current())
+    file = casefile.read(request.user, code, on=request.POST.get("task", ""), now=current())
     if file is None:
         raise Http404
     tasks = [(panel.task, hiding.places(panel.exhibit)) for panel in file.panels]
-    back = HttpResponseRedirect(reverse("case", args=[code]), status=303)
+    page = casefile.address(file.case, file.long.task.code) if file.long else reverse("case", args=[code])
+    back = HttpResponseRedirect(page, status=303)
     try:
         hiding.show(file.case, tasks, by=request.user, reason=request.POST.get("reason", ""), now=current())
     except Invalid as refused:
@@ -77,6 +90,6 @@ def show(request: PersonRequest, code: str) -> HttpResponse:
     except Refused as refused:
         return HttpResponse(str(refused), status=refused.status, content_type="text/plain; charset=utf-8")
     until = (current() + SHOWN_FOR).timestamp()
-    codes = [code, *(task.code for task, _places in tasks)]
+    codes = [*([] if file.long else [code]), *(task.code for task, _places in tasks)]
     request.session[SESSION] = {**request.session.get(SESSION, {}), **dict.fromkeys(codes, until)}
     return back

@@ -6,11 +6,13 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.timezone import now as current
 from django.views.decorators.http import require_POST
 
+from approvals.desk import casefile
 from approvals.forms import FieldTree
 from approvals.requests import PersonRequest
-from approvals.views.case import found, visible_task
+from approvals.views.case import visible_task
 from approvals.views.hidden import by_the_rules
 
 
@@ -20,8 +22,7 @@ from approvals.views.hidden import by_the_rules
 def preview(request: PersonRequest, code: str) -> HttpResponse:
     """Fragments only. Nothing is decided or kept, whatever was posted."""
     task = visible_task(request, code)
-    file = found(request, task.case.code)
-    panel = next(panel for panel in file.panels if panel.task.pk == task.pk)
+    panel = casefile.panel(request.user, task, now=current())
     verb, _, prefix = request.POST.get("action", "").partition(":")
     sheet = panel.blank().sheet(request.POST)
     trees = [tree for tree in (sheet.edits, sheet.whole, sheet.members) if tree and tree.prefix == prefix]

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from approvals import exhibits
 from approvals.desk import casefile
 from approvals.exhibits import Content
 from approvals.models import Task
@@ -37,8 +38,7 @@ TITLES = {
 @by_the_rules
 def text(request: PersonRequest, code: str, part: str) -> HttpResponse:
     task = visible_task(request, code)
-    file = found(request, task.case.code)
-    exhibit = next(panel.exhibit for panel in file.panels if panel.task.pk == task.pk)
+    exhibit = exhibits.load(task.body_of(task.shown_digest))
     told = part_of(exhibit, part)
     if not told:
         raise Http404
@@ -50,7 +50,7 @@ def text(request: PersonRequest, code: str, part: str) -> HttpResponse:
 
 def answerable(request: PersonRequest, task: Task) -> dict[str, Any]:
     """The task as it can be answered now that this was opened."""
-    file = casefile.with_sheets(found(request, task.case.code))
+    file = casefile.with_sheets(found(request, task.case.code, on=task.code))
     return next(row(panel) for panel in file.panels if panel.task.pk == task.pk)
 
 

@@ -33,7 +33,7 @@ class KeyShortcuts extends HTMLElement {
   /* True where there was something to do: other keys stay the browser's. */
   does(action) {
     if (action === "help") return this.dialog.showModal(), true;
-    if (action === "next" || action === "previous") return this.move(action === "next" ? 1 : -1);
+    if (action === "next" || action === "previous") return this.step(action);
     const found = action === "open" ? this.row()?.querySelector("[data-key-open]") : this.find(action);
     if (!found) return false;
     if (action === "open" || found.dataset.keyAct === action) found.click();
@@ -61,6 +61,13 @@ class KeyShortcuts extends HTMLElement {
 
   row() {
     return document.activeElement?.closest("[data-key-row]");
+  }
+
+  /* Where a page shows one of many, the next is a page of its own; at the end of them the key does nothing. */
+  step(action) {
+    if (!document.querySelector("[data-key-act=next], [data-key-act=previous]")) return this.move(action === "next" ? 1 : -1);
+    document.querySelector(`[data-key-act=${action}]`)?.click();
+    return true;
   }
 
   move(step) {

@@ -178,7 +178,8 @@ def test_the_trail_of_the_case_is_on_its_page(alice, carol, task, read):
 def test_the_next_task_of_the_queue_is_offered_when_nothing_is_left(alice, open_case, read):
     first, second = open_case(), open_case()
     decide(only_task(first), alice)
-    assert f"/cases/{second.code}/#task-{only_task(second).code}" in read(first, alice).links()
+    code = only_task(second).code
+    assert f"/cases/{second.code}/?task={code}#task-{code}" in read(first, alice).links()
 
 
 def test_asked_again_shows_what_was_said_before(alice, payments, open_case, read):
