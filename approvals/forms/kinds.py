@@ -83,10 +83,12 @@ def _of_types(node: Schema) -> tuple[Schema, bool]:
 
 
 def _with_null(found: Plan) -> Plan:
-    """The same where null may stand too; beside a constant that makes a choice of two."""
+    """The same where null may stand too: beside a constant that makes a choice of two, and any shape may be null."""
     if found.kind == "constant" and found.node["const"] is not None:
         return replace(found, kind="choice", nullable=True, choices=((found.node["const"], ""),))
-    return replace(found, nullable=True)
+    null = {"type": "null"}
+    branches = tuple((title, {"anyOf": [branch, null]}) for title, branch in found.branches)
+    return replace(found, nullable=True, branches=branches)
 
 
 def _apart(node: Schema) -> list[Any]:

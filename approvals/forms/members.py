@@ -28,7 +28,7 @@ def lay_out(builder: Builder, spot: Spot, plan: Plan, made: Field) -> None:
         if (inner is not False or name in members) and not texts.is_fragile_name(name):
             there = members.get(name)
             made.children.append(builder.field(builder.inside(spot, name, inner, there, name in (needed or []))))
-    for name, (inner, condition) in kinds.conditional(builder.root, spot.schema).items():
+    for name, (inner, condition) in kinds.conditional(builder.root, plan.node).items():
         if name not in (properties or {}):
             made.children.append(
                 builder.field(builder.inside(spot, name, inner, members.get(name), conditional=condition))

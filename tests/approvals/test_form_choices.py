@@ -38,6 +38,26 @@ def test_null_beside_a_constant_can_be_chosen() -> None:
     assert form.read().text == '{"a":"x"}'
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [{"type": ["string", "integer", "null"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}],
+)
+def test_null_can_be_said_beside_several_types(schema: Any) -> None:
+    form = Filled({"properties": {"a": schema}}, '{"a":null}')
+    assert form.read().text == '{"a":null}'
+    form.page.type("/a", "x")
+    assert form.read().text == '{"a":"x"}'
+    other = Filled({"properties": {"a": schema}}, '{"a":7}')
+    other.page.values["v:state/a"] = "null"
+    assert other.read().text == '{"a":null}'
+
+
+def test_an_object_that_may_be_null_keeps_its_conditions() -> None:
+    form = Filled({"properties": {"a": {"anyOf": [TWO_CONDITIONS, {"type": "null"}]}}}, '{"a":{"k":"card"}}')
+    form.page.type("/a/pan", "4")
+    assert form.read().text == '{"a":{"k":"card","pan":"4"}}'
+
+
 def test_titled_enums_of_one_are_options_as_constants_are() -> None:
     titled = {"oneOf": [{"enum": ["kr"], "title": "Korea"}, {"enum": ["de"], "title": "Germany"}]}
     assert labels(titled) == ["choose one", "Korea", "Germany"]
