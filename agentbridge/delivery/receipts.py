@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -140,6 +141,34 @@ def public_keys(kids: Mapping[str, bytes]) -> dict[str, jws.PublicKey]:
     found = [jws.PublicKey(kid, "Ed25519", raw) for kid, raw in kids.items()]
     found += [jws.PublicKey(kid + OLDER_NAME, "EdDSA", raw) for kid, raw in kids.items()]
     return {key.kid: key for key in found}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What was signed about one answer: the statement's exact text, and by which key."""
+
+    interrupt_id: str
+    text: str
+    kid: str
+
+
+def statements(resume: Resume) -> tuple[bool, list[Said]]:
+    """Whether they went along with the answers, and each of them; none where nothing was signed, or it was erased.
+
+    What somebody changed until it cannot be read any more is shown as it stands.
+    """
+    if not resume.signature:
+        return False, []
+    try:
+        held = json.loads(resume.signature)
+        return held["sent"], [_said(id_, receipt["jws"]) for id_, receipt in held["receipts"].items()]
+    except (ValueError, LookupError, TypeError, AttributeError, jws.Refused):
+        return False, [Said(interrupt_id="", text=resume.signature, kid="")]
+
+
+def _said(interrupt_id: str, token: str) -> Said:
+    header, said, _signature = map(jws.decode, token.split("."))
+    return Said(interrupt_id=interrupt_id, text=said.decode(), kid=json.loads(header)["kid"])
 
 
 def problems(resume: Resume, keys: Mapping[str, jws.PublicKey]) -> Iterator[str]:

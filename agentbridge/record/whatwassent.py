@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from agentbridge import visibility
+from agentbridge.delivery import receipts
+from agentbridge.delivery.receipts import Said
 from agentbridge.models import Incident, Resume, Run
 from agentbridge.views import rows
 from agentbridge.views.rows import RunRow
@@ -50,6 +52,8 @@ class Sealed:
     resume: Resume
     sign: Sign
     parts: Sequence[Part]  # none: erased
+    signed: Sequence[Said]
+    went_along: bool  # or they were kept here alone
     entry: AuditEntry | None
     attempts: Sequence[Attempt]
 
@@ -83,11 +87,14 @@ def resumes(case: Case) -> QuerySet[Resume]:
 
 def sealed(resume: Resume, record: Record, told: dict[str, list[AuditEntry]], seen: QuerySet[Run]) -> Sealed:
     runs = seen.filter(resume=resume).order_by("attempt", "pk")
+    went_along, signed = receipts.statements(resume)
     tellers = (one for one in record.of_verbs("resume.sealed") if data(one).get("sha256") in (resume.sha256, None))
     return Sealed(
         resume=resume,
         sign=DELIVERY[resume.state],
         parts=list(parts(resume)),
+        signed=signed,
+        went_along=went_along,
         entry=next(tellers, None),
         attempts=[Attempt(row=rows.of_run(run), entries=told.get(run.run_id, [])) for run in runs],
     )

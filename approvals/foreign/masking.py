@@ -6,6 +6,7 @@ nobody outside can forge, so that a form can be filled in, posted and read over 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +35,7 @@ VALUES: tuple[str, ...] = (
     r"\b[Bb]earer ([A-Za-z0-9._~+/=-]{16,})",
     r"://[^/\s:@]{0,64}:([^/\s@]{1,200})@",
 )
+SIGNED_BY_US = "countersign+jws"
 SECONDS = 0.5  # for one pattern and text; what takes longer is hidden whole
 _TOKEN = regex.compile(r"⟦hidden ([0-9a-f]{8})([0-9a-f]{8}): ([0-9]{1,9}) characters⟧")
 _WORD_START = regex.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -59,10 +61,21 @@ class Rules:
         if not text or not self.values:
             return []
         try:
-            found = sorted({place for one in self.values for place in _places(one, text)})
+            found = {place for one in self.values for place in _places(one, text)}
         except TimeoutError:
             return [(0, len(text))]
-        return _joined(found)
+        return _joined(sorted(place for place in found if not self._is_open(text[slice(*place)])))
+
+    def _is_open(self, token: str) -> bool:
+        """A statement that the desk signed: what it says may be a secret, what it looks like is none."""
+        if not token.startswith("eyJ"):
+            return False
+        try:
+            header, said, _signature = (base64.urlsafe_b64decode(part + "==") for part in token.split("."))
+            ours = jsontext.loads(header.decode()).get("typ") == SIGNED_BY_US
+            return ours and not hide(said.decode(), self).places
+        except (ValueError, AttributeError):  # also what is no JSON
+            return False
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -190,6 +203,19 @@ def hide(
 def masked(text: str) -> str:
     """A JSON text as pages show it."""
     return hide(text).text
+
+
+def masked_inside(text: str) -> str:
+    """The same where texts in it are JSON again, like the arguments of a call in what an entry keeps."""
+    shown = masked(text)
+    if '"{' not in shown and '"[' not in shown:
+        return shown
+    try:
+        texts = [node for node, _place, _under in _leaves(shown) if node.kind == "string"]
+    except JSONTextError:
+        return shown
+    inner = [(node, masked(node.text)) for node in texts if node.text.startswith(("{", "["))]
+    return _spliced(shown, [(one.start, one.end, jsontext.dumps(new)) for one, new in inner if new != one.text])
 
 
 def masked_at(text: str, pointer: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.utils import timezone
 
-from agentbridge.models import Run
+from agentbridge.models import Resume, Run
 from approvals import jsontext, people, reviewing
-from approvals.models import AuditEntry
+from approvals.models import AuditEntry, Case
 from approvals.trail import record
 from approvals.verbs import claiming, notes
 from tests import bridge_rows as rows
@@ -19,6 +21,7 @@ from tests.programs import Program
 from tests.scripted_agent import finishing, pausing
 from tests.trails import tells
 
+KEY = "ghp_" + "a1" * 15
 ROUND = (
     "case.opened", "task.opened", "task.decided", "case.settled", "case.taken", "resume.sealed", "delivery.leased",
     "case.sent", "delivery.armed", "run.started", "delivery.accepted", "task.result", "run.finished",
@@ -53,6 +56,31 @@ def test_a_whole_round_stands_on_one_page(script, alice, carol, read, client):
     assert "no entry tells of it" not in text
     assert str(Run.objects.get(kind="resumed").run_id) in text
     tells(case, *ROUND)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_we_signed_is_shown_and_is_no_secret_but_what_it_tells_may_be_one(script, alice, carol, read):
+    scripted = script(*[pausing(), finishing(None)] * 2)
+    agent = register(scripted, receipts="Ed25519")
+    for thread, edits in (("open", '{"amount": 1}'), ("secret", f'{{"amount": "{KEY}"}}')):
+        decide(only_task(paused_case(agent, alice, thread_id=thread)), alice, edits=edits)
+        work()
+    plain, secret = (read(carol, case).text for case in Case.objects.order_by("pk"))
+    for text in (plain, secret):
+        assert "What was signed" in text and '"interruptId": "int-1"' in text
+    token = json.loads(Resume.objects.order_by("pk")[0].signature)["receipts"]["int-1"]["jws"]
+    assert token in plain
+    assert KEY not in secret and '"jws": "eyJ' not in secret
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_signature_that_was_damaged_is_shown_as_it_stands(script, alice, carol, read):
+    case = paused_case(register(script(pausing(), finishing())), alice)
+    decide(only_task(case), alice)
+    work()
+    with guards_off():
+        Resume.objects.update(signature='{"sent": true, "receipts": {"int-1": 7}}')
+    assert '"receipts"' in read(carol, case).text
 
 
 def test_what_is_missing_keeps_its_place(carol, task, read):
