@@ -13,11 +13,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import F, Q, QuerySet
 
 from agentbridge import trail, translation
-from agentbridge.delivery import backoff, crash, outgoing, proof
+from agentbridge.delivery import backoff, crash, outgoing, proof, turns
 from agentbridge.delivery.moves import IN_FLIGHT, Lost, move
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Agent, DeliveryState, Resume, Run
@@ -40,21 +39,12 @@ class Stale(NotArmed):
 
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
-    """(delivery, agent) that may be tried now, the longest waiting first; `closed` are agents whose breaker is open.
-
-    Of each agent no more than it may be asked at once: one that has much waiting keeps no other one waiting.
-    """
-    found = ready(now).exclude(agent__in=closed).exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
-    order = [F("next_try_at").asc(nulls_first=True), F("pk").asc()]
-    turn = Window(RowNumber(), partition_by=F("agent"), order_by=order)
-    first = found.exclude(agent__in=_full_agents()).annotate(turn=turn).filter(turn__lte=settings.AGENT_PARALLEL)
-    return list(first.order_by(*order).values_list("pk", "agent")[:limit])
-
-
-def _full_agents() -> QuerySet[Resume, Any]:
-    """Those that have enough to do already; `claim` looks again under lock."""
-    asked = Resume.objects.filter(state__in=[DeliveryState.LEASED, DeliveryState.ARMED]).order_by()
-    return asked.values("agent").annotate(n=Count("pk")).filter(n__gte=settings.AGENT_PARALLEL).values("agent")
+    """(delivery, agent) that may be tried now, as their turns come; `closed` are agents that must not be asked."""
+    busy = turns.under_way()
+    found = ready(now).exclude(agent__in=closed | turns.full(busy))
+    waiting = found.exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
+    oldest = [F("next_try_at").asc(nulls_first=True), F("pk").asc()]
+    return turns.in_turn(waiting, agent="agent", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy)[:limit]
 
 
 def ready(now: datetime) -> QuerySet[Resume]:
@@ -136,9 +126,9 @@ def _attempt(resume: Resume, run_id: str, body: bytes, *, warnings: list[str], n
 def agent_is_busy(agent: Agent) -> bool:
     """At most so many requests between connect and RUN_STARTED; the agent's row is the lock on the count."""
     Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
-    resumes = Resume.objects.filter(agent=agent, state__in=[DeliveryState.LEASED, DeliveryState.ARMED]).count()
-    first = Run.objects.in_flight().filter(thread__agent=agent, kind=Run.Kind.FIRST, accepted_at=None)
-    return resumes + first.exclude(lease_owner="").count() >= settings.AGENT_PARALLEL
+    resumes, first = turns.requests()
+    asked = resumes.filter(agent=agent).count() + first.filter(thread__agent=agent).count()
+    return asked >= settings.AGENT_PARALLEL
 
 
 def ended_early(resume: Resume, *, now: datetime) -> bool:

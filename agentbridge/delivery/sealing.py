@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import F
 
 from agentbridge import trail, translation
-from agentbridge.delivery import crash, receipts
+from agentbridge.delivery import crash, receipts, turns
 from agentbridge.dialects.sending import Unsendable
 from agentbridge.models import Interrupt, Resume, Run
 from approvals import reviewing
@@ -19,10 +20,13 @@ from approvals.trail import anchors
 
 
 def due(now: datetime, *, limit: int = 10) -> list[Case]:
-    """Settled cases whose undo window is over, the longest waiting first; a few, so that none waits for many."""
+    """Settled cases whose undo window is over, as their turns come; a few, so that none waits for many."""
     if anchors.refusal():  # a part of the trail is missing
         return []
-    return list(Case.objects.due(now).order_by("deliver_after", "pk")[:limit])
+    oldest = [F("deliver_after").asc(), F("pk").asc()]
+    found = turns.in_turn(Case.objects.due(now), agent="agent", oldest=oldest, most=limit, busy={})[:limit]
+    cases = Case.objects.in_bulk([pk for pk, _agent in found])
+    return [cases[pk] for pk, _agent in found if pk in cases]
 
 
 def seal(case: Case, *, now: datetime) -> Resume | None:

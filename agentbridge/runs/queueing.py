@@ -7,11 +7,10 @@ from time import monotonic
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Window
-from django.db.models.functions import RowNumber
+from django.db.models import F
 
 from agentbridge import trail
-from agentbridge.delivery import crash
+from agentbridge.delivery import crash, turns
 from agentbridge.delivery.resuming import NotArmed, agent_is_busy
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Run
@@ -19,13 +18,13 @@ from approvals import clock
 
 
 def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
-    """(run, agent) of queued first runs, in the order they were asked for; `closed`: agents whose breaker is open."""
-    ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE)
+    """(run, agent) of queued first runs, as their turns come; `closed`: agents that must not be asked."""
+    busy = turns.under_way()
+    ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE, thread__agent__enabled=True)
     queued = ours.filter(status=Run.Status.QUEUED, lease_owner="")
-    queued = queued.filter(thread__agent__enabled=True).exclude(thread__agent__in=closed)
-    turn = Window(RowNumber(), partition_by=F("thread__agent"), order_by="pk")  # as `resuming.claimable`
-    first = queued.annotate(turn=turn).filter(turn__lte=settings.AGENT_PARALLEL)
-    return list(first.order_by("pk").values_list("pk", "thread__agent")[:limit])
+    waiting, oldest = queued.exclude(thread__agent__in=closed | turns.full(busy)), [F("pk").asc()]
+    found = turns.in_turn(waiting, agent="thread__agent", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy)
+    return found[:limit]
 
 
 @transaction.atomic

@@ -29,6 +29,7 @@ from agentbridge.runs import queueing
 from agentbridge.work import leases, sweeping
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import Delivery
+from agentbridge.work.room import Room
 from agentbridge.work.statistics import Statistics
 from approvals import clock
 from approvals.bell import Bell
@@ -113,9 +114,9 @@ class Worker:
             self._begin(ticket)
         return bool(tickets) or sealed
 
-    def _room(self) -> int:
-        reading_only = sum(delivery.trailing for delivery in self.deliveries.values())
-        return settings.WORKER_STREAMS - len(self.deliveries) + reading_only
+    def _room(self) -> Room:
+        streams = [each.ticket.agent_pk for each in self.deliveries.values() if not each.trailing]
+        return Room(settings.WORKER_STREAMS - len(streams), streams)
 
     def _begin(self, ticket: Ticket) -> None:
         for other in self.deliveries.values():
@@ -189,34 +190,37 @@ def sign_off() -> None:
     anchors.tend(now=clock.now(), force=True)
 
 
-def find_work(owner: str, breakers: Breakers, room: int, *, sweep: bool) -> tuple[list[Ticket], bool]:
-    """Seal, claim and prepare: the requests to make now, at most `room`; and whether there may be more to seal."""
+def find_work(owner: str, breakers: Breakers, room: Room, *, sweep: bool) -> tuple[list[Ticket], bool]:
+    """Seal, claim and prepare: the requests to make now, while there is room; and whether there may be more to seal."""
     now = clock.now()
     if sweep:
         lifecycle.watch_clock(now=now)
         sweeping.sweep(now)
     due = sealing.due(now)
     sealed = [guarded(partial(sealing.seal, case, now=now), partial(sealing.set_aside, case)) for case in due]
-    if room <= 0:
-        return [], False
-    closed = breakers.closed_to(now)
-    tickets = claimed(resuming, resuming.claimable(now, closed=closed, limit=room), owner, breakers)
-    queued = queueing.claimable(now, closed=closed, limit=room - len(tickets))
-    tickets += claimed(queueing, queued, owner, breakers)
+    tickets: list[Ticket] = []
+    for queue in (resuming, queueing):
+        if room.left > 0:
+            closed = breakers.closed_to(now) | room.full()
+            tickets += claimed(queue, queue.claimable(now, closed=closed, limit=room.left), owner, breakers, room)
     return tickets, any(sealed)
 
 
-def claimed(queue: ModuleType, wanted: Sequence[tuple[int, int]], owner: str, breakers: Breakers) -> list[Ticket]:
+def claimed(
+    queue: ModuleType, wanted: Sequence[tuple[int, int]], owner: str, breakers: Breakers, room: Room
+) -> list[Ticket]:
     """As many as there is time for, at least one, each leased from its own moment on.
 
     On a busy machine a hundred claims take longer than a lease: then none of them could ever be sent.
     """
-    end, tickets = monotonic() + CLAIM_SECONDS, []
+    end, tickets = monotonic() + CLAIM_SECONDS, list[Ticket]()
     for pk, agent in wanted:
         try:
-            if breakers.of(agent).admits(now := clock.now()):
+            if room.admits(agent) and breakers.of(agent).admits(now := clock.now()):
                 claim, set_aside = partial(queue.claim, pk, owner=owner, now=now), partial(queue.set_aside, pk)
-                tickets += [ticket] if (ticket := guarded(claim, set_aside)) is not None else []
+                if (ticket := guarded(claim, set_aside)) is not None:
+                    tickets.append(ticket)
+                    room.take(agent)
         except EVERYBODYS:
             log.exception("bridge.claim_failed", worker=owner)
             break  # those that are claimed already go their way

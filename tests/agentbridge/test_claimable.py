@@ -1,17 +1,18 @@
-"""Which deliveries a worker looks at: a crowd at one agent's door keeps nobody else waiting."""
+"""Which answers a worker looks at first: a crowd at one agent's door keeps nobody else waiting."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from agentbridge.delivery import resuming
+from agentbridge.delivery import resuming, sealing
 from agentbridge.models import Agent, Run
 from agentbridge.models.agents import key_of
 from agentbridge.runs import queueing
-from approvals.models import Queue
+from approvals.models import Case, Queue
 from tests import bridge_rows as rows
 from tests.people import OpenCase
 
@@ -34,27 +35,74 @@ def ready(open_case: OpenCase) -> Any:
     return make
 
 
-def looked_at(limit: int) -> list[str]:
-    found = resuming.claimable(timezone.now(), closed=set(), limit=limit)
-    return [Agent.objects.get(pk=agent).slug for _resume, agent in found]
+def queued(agent: Agent, n: int, **more: Any) -> None:
+    name = f"{agent.slug}-{n}"
+    rows.add_run(agent, name, name, **{"status": Run.Status.QUEUED, "armed_at": None, "accepted_at": None, **more})
+
+
+def looked_at(limit: int, queue: Any = resuming) -> list[str]:
+    found = queue.claimable(timezone.now(), closed=set(), limit=limit)
+    return [Agent.objects.get(pk=agent).slug for _row, agent in found]
+
+
+def test_the_only_answer_to_an_agent_is_not_behind_the_many_of_others(agents: Any, ready: Any, payments: Any) -> None:
+    third = rows.add_agent(payments, "busy")
+    for n in range(4):
+        ready(agents[0], n)
+        ready(third, n)
+    ready(agents[1], 0)
+    assert looked_at(limit=1) == ["quiet"]
+
+
+def test_who_has_waited_longest_comes_every_second_time(agents: Any, ready: Any, payments: Any) -> None:
+    for n in range(3):
+        ready(agents[0], n)
+    for slug in ("first", "second", "third"):
+        ready(rows.add_agent(payments, slug), 0)
+    assert looked_at(limit=5) == ["first", "crowded", "second", "crowded", "third"]
+
+
+def test_what_is_under_way_counts_like_what_waits(agents: Any, ready: Any, settings: Any) -> None:
+    settings.AGENT_PARALLEL = 3
+    for n, state in enumerate(["leased", "armed", "ready"]):
+        ready(agents[0], n, state)
+    for n in range(2):
+        ready(agents[1], n)
+    assert looked_at(limit=1) == ["quiet"]
 
 
 def test_a_crowded_agent_takes_no_more_places_than_it_may_be_asked_at_once(agents: Any, ready: Any) -> None:
     for n in range(4):
         ready(agents[0], n)
     ready(agents[1], 0)
-    assert looked_at(limit=3) == ["crowded", "crowded", "quiet"]
+    assert sorted(looked_at(limit=9)) == ["crowded", "crowded", "quiet"]
 
 
 def test_an_agent_with_enough_to_do_takes_no_place(agents: Any, ready: Any) -> None:
     for n, state in enumerate(["leased", "armed", "ready"]):
         ready(agents[0], n, state)
     ready(agents[1], 0)
-    assert looked_at(limit=1) == ["quiet"]
+    assert looked_at(limit=9) == ["quiet"]
 
 
-def test_first_runs_of_a_crowded_agent_take_no_more_places_either(agents: Any) -> None:
-    for agent, n in ((agents[0], 0), (agents[0], 1), (agents[0], 2), (agents[1], 0)):
-        rows.add_run(agent, f"{agent.slug}-{n}", f"{agent.slug}-{n}", status=Run.Status.QUEUED, armed_at=None)
-    found = queueing.claimable(timezone.now(), closed=set(), limit=3)
-    assert [agent for _run, agent in found] == [agents[0].pk, agents[0].pk, agents[1].pk]
+def test_first_runs_keep_to_the_same_turns(agents: Any) -> None:
+    for n in range(4):
+        queued(agents[0], n)
+    queued(agents[1], 0)
+    assert looked_at(9, queueing) == ["quiet", "crowded", "crowded"]
+
+
+def test_an_agent_that_is_asked_for_enough_first_runs_takes_no_place(agents: Any) -> None:
+    soon = timezone.now() + timedelta(seconds=20)
+    for n, owner in enumerate(["one", "one", ""]):
+        queued(agents[0], n, lease_owner=owner, lease_until=soon if owner else None)
+    queued(agents[1], 0)
+    assert looked_at(9, queueing) == ["quiet"]
+
+
+def test_answers_are_sealed_in_the_same_turns(open_case: OpenCase) -> None:
+    now = timezone.now()
+    for agent in ("crowded", "crowded", "crowded", "quiet"):
+        case = open_case(case={"agent": agent})
+        Case.objects.filter(pk=case.pk).update(state="settled", settled_at=now, deliver_after=now)
+    assert [case.agent for case in sealing.due(now, limit=2)] == ["quiet", "crowded"]

@@ -18,6 +18,7 @@ from agentbridge.models import Run
 from agentbridge.runs import queueing
 from agentbridge.work import delivering, sweeping
 from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.room import Room
 from agentbridge.work.worker import find_work
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, Decision, User
@@ -232,7 +233,7 @@ def test_trouble_with_the_database_sets_nothing_aside(two: list[Case], faulty: A
     for case in two:
         sealing.seal(case, now=timezone.now())
     faulty(resuming, "claim", OperationalError("gone away"))
-    assert find_work("one", Breakers(), 10, sweep=False) == ([], False)
+    assert find_work("one", Breakers(), Room(10), sweep=False) == ([], False)
     assert [delivery(case).state for case in two] == ["ready", "ready"]
 
 

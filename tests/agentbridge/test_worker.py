@@ -19,6 +19,7 @@ from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Run
 from agentbridge.work import delivering, leases
 from agentbridge.work import worker as at_work
+from agentbridge.work.room import Room
 from agentbridge.work.worker import Worker
 from approvals import clock
 from approvals.models import Case, User
@@ -146,7 +147,7 @@ def test_a_look_claims_no_more_than_there_is_time_for(script: Script, alice: Use
     payer = register(script(pausing()))
     for number in range(3):
         ask(payer, alice, thread_id=f"thread-{number}")
-    assert len(at_work.find_work("one", Breakers(), 10, sweep=False)[0]) == 1
+    assert len(at_work.find_work("one", Breakers(), Room(10), sweep=False)[0]) == 1
     work()
     assert Run.objects.filter(status=Run.Status.INTERRUPTED).count() == 2
 
@@ -161,7 +162,7 @@ def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, setting
         return began + timedelta(seconds=next(seconds))
 
     monkeypatch.setattr(clock, "now", a_second_later)
-    at_work.find_work("one", Breakers(), 10, sweep=False)
+    at_work.find_work("one", Breakers(), Room(10), sweep=False)
     ends = Run.objects.order_by("pk").values_list("lease_until", flat=True)
     assert [(end - began).total_seconds() - settings.LEASE_SECONDS for end in ends] == [1, 2, 3]
 
@@ -169,7 +170,7 @@ def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, setting
 def test_a_heartbeat_renews_only_ones_own_living_leases(script: Script, alice: User) -> None:
     payer = register(script(pausing()))
     runs = [ask(payer, alice, thread_id=f"thread-{number}").pk for number in range(4)]
-    tickets, _more = at_work.find_work("one", Breakers(), 10, sweep=False)
+    tickets, _more = at_work.find_work("one", Breakers(), Room(10), sweep=False)
     soon, past = timezone.now() + timedelta(seconds=20), timezone.now() - timedelta(seconds=1)
     Run.objects.update(lease_until=soon)
     Run.objects.filter(pk=runs[1]).update(lease_until=past)
@@ -183,7 +184,7 @@ def test_a_heartbeat_renews_only_ones_own_living_leases(script: Script, alice: U
 def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: User) -> None:
     payer = register(script(pausing()))
     held, free = (ask(payer, alice, thread_id=f"thread-{number}") for number in range(2))
-    tickets, _more = at_work.find_work("one", Breakers(), 10, sweep=False)
+    tickets, _more = at_work.find_work("one", Breakers(), Room(10), sweep=False)
     before = Run.objects.get(pk=free.pk).lease_until
     with transaction.atomic():
         Run.objects.select_for_update().get(pk=held.pk)

@@ -1,0 +1,55 @@
+"""Whose turn it is when there is not time for all at once: no answer waits behind another agent's crowd.
+
+By age alone, one answer to a good agent waits until a thousand to agents in trouble have been tried. So the places go
+in turn to the agent that has least to do and to whoever waits longest: the first keeps the quiet ones quick, the second
+lets nobody wait for ever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, F, QuerySet, Window
+from django.db.models.expressions import OrderBy
+from django.db.models.functions import RowNumber
+
+from agentbridge.models import DeliveryState, Resume, Run
+
+
+def in_turn(
+    rows: QuerySet[Any], *, agent: str, oldest: Sequence[OrderBy], most: int, busy: Mapping[Any, int]
+) -> list[tuple[int, Any]]:
+    """(row, agent) in the order in which they are to be taken; of each agent its `most` oldest.
+
+    `agent` names the member that says whose a row is, `busy` how many requests each one has under way: they count as
+    much as what waits.
+    """
+    turn = Window(RowNumber(), partition_by=F(agent), order_by=oldest)
+    crowd = Window(Count("pk"), partition_by=F(agent))
+    first = rows.annotate(turn=turn, crowd=crowd).filter(turn__lte=most).order_by(*oldest)
+    longest_waiting = list(first.values_list("pk", agent, "crowd"))
+    least_to_do = sorted(longest_waiting, key=lambda row: row[2] + busy.get(row[1], 0))
+    both = chain.from_iterable(zip(least_to_do, longest_waiting, strict=True))
+    return [(pk, whose) for pk, whose, _crowd in dict.fromkeys(both)]
+
+
+def requests() -> tuple[QuerySet[Resume], QuerySet[Run]]:
+    """Answers and first runs that are between the claim and the agent's first event."""
+    first = Run.objects.in_flight().filter(kind=Run.Kind.FIRST, accepted_at=None, lease_until__isnull=False)
+    resumes = Resume.objects.filter(state__in=[DeliveryState.LEASED, DeliveryState.ARMED])
+    return resumes.order_by(), first.exclude(lease_owner="").order_by()
+
+
+def under_way() -> Counter[int]:
+    """How many such requests each agent has."""
+    resumes, first = requests()
+    return Counter(resumes.values_list("agent", flat=True)) + Counter(first.values_list("thread__agent", flat=True))
+
+
+def full(busy: Mapping[int, int]) -> set[int]:
+    """Agents that have enough to do already; `claim` looks again under lock."""
+    return {agent for agent, requests in busy.items() if requests >= settings.AGENT_PARALLEL}
