@@ -119,8 +119,9 @@ def _by_its_signs(schema: Any) -> str:
 
 def spoken(schema: Any) -> Any:
     """The validator class that `$schema` names, however it is spelled; None where it names none of ours."""
-    named = schema.get("$schema", "") if isinstance(schema, dict) else ""
-    found = re.search(r"json-schema\.org/(?:draft/)?(draft-0[467]|2019-09|2020-12)/", str(named))
+    if not isinstance(schema, dict) or "$schema" not in schema:
+        return None
+    found = re.search(r"json-schema\.org/(?:draft/)?(draft-0[467]|2019-09|2020-12)/", str(schema["$schema"]))
     return DIALECTS[found[1]] if found else None
 
 
