@@ -39,7 +39,8 @@ def say(made: Field, posted: Posted) -> None:
     states += [("null", "null")] if made.nullable else []
     states += [("out", _("left out"))] if not absent and not made.required and not made.is_item and made.pointer else []
     made.rendered_state = "null" if made.source == "null" and made.nullable else ""
-    shown = posted.about("state", made.pointer)
+    takes_null = made.nullable and made.default == "null" and posted.action("use", made.pointer)
+    shown = "null" if takes_null else posted.about("state", made.pointer)
     chosen = made.rendered_state if shown is None else shown
     made.states = [Option(value, label, value == chosen) for value, label in states] if len(states) > 1 else []
 

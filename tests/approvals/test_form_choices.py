@@ -58,6 +58,13 @@ def test_an_object_that_may_be_null_keeps_its_conditions() -> None:
     assert form.read().text == '{"a":{"k":"card","pan":"4"}}'
 
 
+@pytest.mark.parametrize("kind", ["string", "integer"])
+def test_a_default_of_null_is_taken_as_null(kind: str) -> None:
+    form = Filled({"properties": {"a": {"type": [kind, "null"], "default": None}}})
+    form.press("use:v/a")
+    assert form.read().text == '{"a":null}'
+
+
 def test_titled_enums_of_one_are_options_as_constants_are() -> None:
     titled = {"oneOf": [{"enum": ["kr"], "title": "Korea"}, {"enum": ["de"], "title": "Germany"}]}
     assert labels(titled) == ["choose one", "Korea", "Germany"]
