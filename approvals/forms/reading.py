@@ -68,7 +68,7 @@ class Reader:
 
     def value(self, one: Field, *, wanted: bool) -> str | None:
         """The JSON text of a field, or None to leave it out. `wanted`: its parent is there and needs it."""
-        if one.shown == texts.NULL_VALUE and one.nullable:
+        if one.shown == texts.NULL_VALUE != one.rendered and one.nullable:
             return "null"
         if not self.any_touched(one):
             return one.source if one.source is not None else self.untouched(one, wanted)

@@ -65,6 +65,13 @@ def test_a_default_of_null_is_taken_as_null(kind: str) -> None:
     assert form.read().text == '{"a":null}'
 
 
+def test_a_text_that_is_our_own_sign_for_null_stays_a_text() -> None:
+    text = '{"a":"\ue000null","b":1}'
+    form = Filled({"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer"}}}, text)
+    form.page.type("/b", "2")
+    assert form.read().text == text.replace("1", "2")
+
+
 def test_titled_enums_of_one_are_options_as_constants_are() -> None:
     titled = {"oneOf": [{"enum": ["kr"], "title": "Korea"}, {"enum": ["de"], "title": "Germany"}]}
     assert labels(titled) == ["choose one", "Korea", "Germany"]
