@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists
 from django.utils.translation import gettext as _
 
 from approvals import audit, clock, exhibits, jsontext, locking, permissions, sentences
@@ -200,15 +199,16 @@ def _settle(task: Task) -> None:
 
 def _settle_if_complete(case: Case, now: datetime, *, undo: bool) -> bool:
     """True when this was the last open task: the case may leave after the undo window, but never too late."""
+    if Task.objects.filter(case=case, state=State.OPEN).exists():
+        return False
     deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS if undo else 0)
     if case.deadline:
         deliver_after = min(deliver_after, case.deadline - timedelta(seconds=2 * settings.EXPIRY_MARGIN_SECONDS))
     told = {"state": State.SETTLED.value, "settled_at": now, "deliver_after": max(now, deliver_after)}
-    still_asked = Exists(Task.objects.filter(case=case, state=State.OPEN))
-    if not Case.objects.filter(~still_asked, pk=case.pk, state=State.OPEN).update(**told):
-        return False
-    _now_has(case, told)
-    return True
+    settled = bool(Case.objects.filter(pk=case.pk, state=State.OPEN).update(**told))
+    if settled:
+        _now_has(case, told)
+    return settled
 
 
 def _now_has(row: Task | Case, told: dict[str, Any]) -> None:

@@ -30,7 +30,9 @@ def keep(task: Task, *, by: User, post: Mapping[str, str], now: datetime) -> Dra
 
 def forget(task: Task, *, by: User) -> None:
     """After a decision, or because the person wants to start again."""
-    Draft.objects.filter(user=by, task=task).delete()
+    kept = Draft.objects.filter(user=by, task=task)
+    if kept.exists():  # most keep none, and only a deletion has to wait for its turn to write
+        kept.delete()
 
 
 def of(user: User, tasks: Iterable[int]) -> dict[int, Draft]:
