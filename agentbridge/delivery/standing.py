@@ -45,14 +45,17 @@ def moved(agent: Agent, proven: str | None, *, now: datetime) -> None:
     agent.replay_server = None  # the one that answered last was at the old address
 
 
-@transaction.atomic
 def heard(agent: Agent, server: str, *, now: datetime) -> None:
     """An event stream came from a server that calls itself so. Another name than at the proof ends the proof.
 
     Answers of gateways do not count: they carry the gateway's name.
     """
-    if agent.replay_class != ReplayClass.VERIFIED or agent.replay_server == server:
-        return
+    if agent.replay_class == ReplayClass.VERIFIED and agent.replay_server != server:
+        _compare(agent, server, now=now)
+
+
+@transaction.atomic
+def _compare(agent: Agent, server: str, *, now: datetime) -> None:
     proven = Agent.objects.filter(pk=agent.pk, replay_class=ReplayClass.VERIFIED, replay_lapsed_at=None)
     if proven.filter(replay_server=None).update(replay_server=server):
         return

@@ -37,7 +37,7 @@ SAID = {
 
 def accepted(run: Run, view: RunView, *, now: datetime) -> None:
     """Our RUN_STARTED is here: for a delivery, the agent has the answers."""
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         resume = resuming.locked(run.resume_id) if run.resume_id else None
         fresh = Run.objects.filter(pk=run.pk, accepted_at=None)
         if not fresh.update(accepted_at=now, **stated(view)):

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from agentbridge import trail, translation, visibility
@@ -135,8 +135,9 @@ def _locked_thread(agent: Agent, thread_id: str) -> tuple[Thread, bool]:
     known = threads.first()
     if known is not None:
         return known, False
+    others_write = connection.vendor != "sqlite"  # there writers take turns: nobody comes in between
     try:
-        with transaction.atomic():
+        with transaction.atomic(savepoint=others_write):
             return Thread.objects.create(thread_id=thread_id, **asked), True
     except IntegrityError:  # somebody else was first
         return threads.get(), False

@@ -66,7 +66,7 @@ def admit_unsent(agent: Agent, body: bytes, sentence: str, *, now: datetime) -> 
 def _record(agent: Agent, body: bytes, asked: RunInput, verb: str, said: str, *, now: datetime, **how: Any) -> Run:
     digest = trail.sha256(body)
     try:
-        with transaction.atomic():
+        with transaction.atomic(savepoint=False):  # nobody goes on after a refusal
             starting.check_agent(agent)
             thread = starting.free_thread(agent, asked.thread_id)
             _check_asked(agent, asked)
