@@ -121,7 +121,9 @@ class Reader:
         self.own = {task.pk for task in self.tasks if permissions.can_see(user, task)}
         shown = Exhibit.objects.filter(task__in=self.own).values_list("task_id", "digest", "body")
         self.exhibits = {(task, digest): body for task, digest, body in shown}
-        live = Decision.objects.live().filter(task__in=self.own).select_related("by")
+        # Deciding settles a task and taking back opens it: an open one has no live decision.
+        decided = [task.pk for task in self.tasks if task.pk in self.own and task.state != State.OPEN]
+        live = Decision.objects.live().filter(task__in=decided).select_related("by")
         self.decisions = {decision.task_id: decision for decision in live}
         self.earlier = self._earlier_tasks()
         self.notes = list(notes.of(self.own))
@@ -148,7 +150,7 @@ class Reader:
         decision = self.decisions.get(task.pk)
         answerable = task.state_at(self.now) == self.case.state == State.OPEN and not self.case.blocked
         mine = task.claimed_by_id == self.user.pk
-        can_claim = answerable and task.claimed_by is None and permissions.can_claim(self.user, task)
+        can_claim = answerable and task.claimed_by_id is None and permissions.can_claim(self.user, task)
         decided_on = self.exhibits[task.pk, decision.shown_digest] if decision else None
         return Panel(
             task=task,

@@ -24,6 +24,7 @@ from approvals.desk import casefile, longcase, presenting, states
 from approvals.desk.answersheet import SecondLook
 from approvals.desk.casefile import CaseFile, Panel
 from approvals.models import Case, Decision, Queue, Task, User
+from approvals.models.cases import State
 from approvals.refusals import Invalid, Refused
 from approvals.requests import PersonRequest
 from approvals.trail import attempts, sightings, trailpage
@@ -55,21 +56,18 @@ def case(request: PersonRequest, code: str) -> HttpResponse:
 def decide(request: PersonRequest, code: str) -> HttpResponse:
     """Record the decision, or show the form again: 422 with what is wrong, 409 with who was faster."""
     task = visible_task(request, code)
-    file = found(request, task.case.code, on=code)
-    panel = next(panel for panel in file.panels if panel.task.pk == task.pk)
+    panel = casefile.panel(request.user, task, now=current())
     if forms.is_structural(request.POST):
-        return drawn(request, casefile.with_sheets(file, posted=request.POST, on=code), focus=code)
+        return as_posted(request, task)
     try:
         given = panel.blank().read(request.POST)
         asked: dict[str, Any] = {"by": request.user, "verdict": given.verdict, "now": current()}
         if look := second_look(task, panel=panel, given=given, post=request.POST, **asked):
-            sheets = casefile.with_sheets(file, posted=request.POST, on=code, second_look=look)
-            return drawn(request, sheets, focus=code)
+            return as_posted(request, task, second_look=look)
         decision = reviewing.decide(task, by=request.user, now=current(), **deed(request, given))
     except Invalid as invalid:
         problems = [panel.blank().in_form(problem, request.POST) for problem in invalid.problems]
-        sheets = casefile.with_sheets(file, posted=request.POST, on=code, problems=problems)
-        return drawn(request, sheets, status=invalid.status, focus=code)
+        return as_posted(request, task, problems=problems, status=invalid.status)
     except Refused as refused:
         # What was typed is still there when the page comes back, and after the other one is recalled.
         if panel.verdicts:
@@ -161,12 +159,20 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     if request.htmx and not is_long:
         file = casefile.with_sheets(found(request, task.case.code))
         return drawn(request, file, focus=file.next_open.task.code if file.next_open else task.case.code)
-    following = longcase.next_waiting(request.user, task.case, after=task.position if is_long else -1, now=current())
+    place, is_over = task.position if is_long else -1, decision.task.case.state != State.OPEN
+    following = None if is_over else longcase.next_waiting(request.user, task.case, after=place, now=current())
     if not request.htmx:
         return HttpResponseRedirect(page_at(task.case, (following or task).code, is_long=is_long), status=303)
     # A browser that is sent to where it is already stays as it is: another task, or the top.
     part = "head" if following else ""
     return HttpResponseClientRedirect(casefile.address(task.case, (following or task).code, part=part))
+
+
+def as_posted(request: PersonRequest, task: Task, *, status: int = 200, **also: Any) -> HttpResponse:
+    """The case as it now is, its form on this task as it was posted. `also`: the problems, or the second look."""
+    file = found(request, task.case.code, on=task.code)
+    sheets = casefile.with_sheets(file, posted=request.POST, on=task.code, **also)
+    return drawn(request, sheets, status=status, focus=task.code)
 
 
 def told(request: PersonRequest, about: Case, refused: Refused, *, on: str = "") -> HttpResponse:
