@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import regex
 from django.conf import settings
 
 from approvals import jsontext
+from approvals.foreign import secretnames
 from approvals.jsontext import JSONTextError, Node
 
 NAMES: tuple[str, ...] = (
@@ -38,8 +38,6 @@ VALUES: tuple[str, ...] = (
 SIGNED_BY_US = "countersign+jws"
 SECONDS = 0.5  # for one pattern and text; what takes longer is hidden whole
 _TOKEN = regex.compile(r"⟦hidden ([0-9a-f]{8})([0-9a-f]{8}): ([0-9]{1,9}) characters⟧")
-_WORD_START = regex.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Rules:
 
     def hides(self, name: str) -> bool:
         """Whether values of this name are hidden: `stripeApiKey` is an `api_key`, `max_tokens` is no `token`."""
-        return _hides(self.names, name)
+        return secretnames.hides(self.names, name)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Which parts of a text are secrets by their looks."""
@@ -87,25 +85,6 @@ def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
-
-
-@lru_cache(maxsize=4096)
-def _hides(names: tuple[str, ...], name: str) -> bool:
-    said = _plain(name).rstrip("0123456789_")
-    return any(
-        fnmatchcase(said, rule) if "*" in rule else said == rule or said.endswith("_" + rule)
-        for rule in _all_plain(names)
-    )
-
-
-@lru_cache(maxsize=256)
-def _all_plain(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Once for a set of rules: a state of megabytes has ten thousands of names to hold against it."""
-    return tuple(map(_plain, names))
-
-
-def _plain(name: str) -> str:
-    return str(_BETWEEN.sub("_", _WORD_START.sub("_", name)).strip("_").lower())
 
 
 @lru_cache(maxsize=256)
