@@ -49,6 +49,14 @@ def test_the_same_key_after_a_recall_is_answered_with_the_task_as_it_is(alice, t
     assert program.decides(task, key="one").json()["state"] == "open"
 
 
+def test_what_is_known_is_not_asked_for_again(alice, task, django_assert_max_num_queries):
+    program = Program(alice)
+    program.get("tasks")  # notes that the token is used
+    text, most = body(task), 23 if connection.vendor == "postgresql" else 21
+    with django_assert_max_num_queries(most):
+        assert program.post(f"tasks/{task.code}/decision", text).status_code == 200
+
+
 def test_the_second_one_hears_who_was_first(alice, bob, task):
     Program(alice).decides(task, "rejected")
     answer = Program(bob).decides(task)
