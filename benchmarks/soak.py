@@ -103,15 +103,15 @@ def one(name: str) -> int:
             print(f"There is no bar {name}; there are: {', '.join(bars())}.", file=sys.stderr)
             return 2
         what, waits, play = bars()[name]
-        began, held = time.monotonic(), True
+        began, held, told = time.monotonic(), True, None
         with Crew(Path(folder), seed=seed, **waits) as crew:
             try:
-                play(crew)
+                told = play(crew)
             except Exception:
                 traceback.print_exc()
                 held = False
-        print(f"{name:5} {what:22} {'holds ' if held else 'MISSED'} seed {seed}, {time.monotonic() - began:.0f} s",
-              flush=True)  # fmt: skip
+        print(f"{name:5} {what:22} {'holds ' if held else 'MISSED'} seed {seed}, {time.monotonic() - began:.0f} s"
+              f"{f'; {told}' if isinstance(told, str) else ''}", flush=True)  # fmt: skip
     return 0 if held else 1
 
 

@@ -38,9 +38,10 @@ def streams() -> Measured:
         crew = stack.enter_context(Crew(Path(folder), seed=1, **waits))
         agent = stack.enter_context(ScriptedAgent([*[pausing()] * STREAMS, long]))
         other = stack.enter_context(ScriptedAgent([*[pausing()] * URGENT, finishing()]))
-        pid = crew.spawn()
         urgent = crew.cases(crew.register("urgent", other.url), [f"u-{n}" for n in range(URGENT)])
-        for case in crew.cases(crew.register("payer", agent.url), [f"t-{n}" for n in range(STREAMS)]):
+        cases = crew.cases(crew.register("payer", agent.url), [f"t-{n}" for n in range(STREAMS)])
+        pid = crew.spawn()
+        for case in cases:
             crew.decide(case)
         open_ones = Resume.objects.filter(agent__slug="payer", state="accepted")
         crew.until(lambda: open_ones.count() == STREAMS, "all are being read", SECONDS * 2)

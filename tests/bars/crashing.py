@@ -21,10 +21,8 @@ def crashes(crew: Crew, *, times: int) -> None:
 
     With `WORKER_STREAMS=1` and an agent for each, a worker has one delivery in hand when it dies.
     """
-    first = crew.spawn()
     agents = [crew.register(f"ok-{n}", f"{crew.url}/fault/ok") for n in range(times)]
     cases = {n: crew.cases(agent, [f"{point}-{n}" for point in CRASHES]) for n, agent in enumerate(agents)}
-    crew.kill(first)
     for place, point in enumerate(CRASHES):
         dying = [cases[n][place] for n in range(times)]
         for case in dying:
@@ -53,8 +51,9 @@ def stopped(crew: Crew, *, times: int, at: str) -> None:
     """R-05: a worker stands still beyond its lease and wakes: it sends nothing it may not, and nothing twice."""
     fault = "ok" if at == "claimed" else "slow"
     agent = crew.agent(fault)
+    cases = crew.cases(agent, [f"still-{n}" for n in range(times)])
     worker = crew.spawn()
-    for n, case in enumerate(crew.cases(agent, [f"still-{n}" for n in range(times)])):
+    for n, case in enumerate(cases):
         crew.decide(case)
         crew.until(lambda case=case: reached(case, at), f"case {n} is {at}")
         crew.kill(worker, signal.SIGSTOP)

@@ -96,10 +96,10 @@ class Crew:
         self._processes.append(process)
         return process
 
-    def spawn(self, *, once: bool = False, crash_at: str = "") -> int:
-        """A new worker; `once` ends by itself, `crash_at` kills itself at a named step."""
+    def spawn(self, *, once: bool = False, crash_at: str = "", patient: bool = False) -> int:
+        """A new worker; `once` ends by itself, `crash_at` kills itself at a named step, `patient` has long waits."""
         assert self._nursery.stdin is not None and self._nursery.stdout is not None
-        self._nursery.stdin.write(f"SPAWN\t{'once' if once else ''}\t{crash_at}\n")
+        self._nursery.stdin.write(f"SPAWN\t{'once' if once else ''}\t{crash_at}\t{'patient' if patient else ''}\n")
         self._nursery.stdin.flush()
         pid = int(self._nursery.stdout.readline())
         self.workers.append(pid)
@@ -146,21 +146,25 @@ class Crew:
         return made
 
     def cases(self, agent: Agent, threads: Sequence[str]) -> list[Case]:
-        """Ask on each thread and wait for the workers to bring the questions; in the order of the threads.
+        """Ask on each thread and have the questions brought, in the order of the threads. No worker is at work yet."""
+        for thread in threads:
+            self.ask(agent, thread)
+        self.have_asked()
+        by_thread = {case.thread_key: case for case in Case.objects.filter(agent=agent.slug)}
+        return [by_thread[key_of(thread)] for thread in threads]
 
-        A first run may be lost on a busy machine, and is asked for again.
+    def have_asked(self) -> None:
+        """Every first run is made and pauses.
+
+        By a worker of their own that waits longer than those of the play: a first run is never made twice, so what
+        short waits cost on a busy machine would be a question that never comes.
         """
-        found, by_thread = Case.objects.filter(agent=agent.slug), dict[str, Case]()
-        asking = Run.objects.in_flight().filter(thread__agent=agent)
-        for _again in range(5):
-            for thread in threads:
-                if key_of(thread) not in by_thread:
-                    self.ask(agent, thread)
-            self.until(lambda: not asking.exists(), f"{agent.slug} has been asked", 240 + len(threads))
-            by_thread = {case.thread_key: case for case in found.all()}
-            if len(by_thread) >= len(threads):
-                return [by_thread[key_of(thread)] for thread in threads]
-        raise AssertionError(f"some questions of {agent.slug} never come\n{self.log.read_text()[-3000:]}")
+        asking = Run.objects.filter(kind=Run.Kind.FIRST, status=Run.Status.QUEUED)
+        wanted = list(asking.values_list("pk", flat=True))
+        pid = self.spawn(once=True, patient=True)
+        self.until(lambda: self.gone(pid), "all have asked", 240 + len(wanted))
+        lost = Run.objects.filter(pk__in=wanted).exclude(status=Run.Status.INTERRUPTED)
+        assert not lost.exists(), list(lost.values_list("thread__agent__slug", "status", "error"))
 
     def settled(self) -> None:
         """Until nothing is under way any more: every delivery has a named end or waits for a person."""

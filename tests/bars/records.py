@@ -58,8 +58,8 @@ def erased(crew: Crew, *, times: int) -> None:
 def _delivered(crew: Crew, count: int) -> list[Case]:
     """Conversations that are over; in each somebody typed its own word."""
     agent = crew.agent("ok")
-    crew.spawn()
     cases = crew.cases(agent, [f"erase-{n}" for n in range(count)])
+    crew.spawn()
     for n, case in enumerate(cases):
         decide(only_task(case), crew.alice, comment=f"To zeisig{n:05}x.")
     crew.settled()
@@ -86,8 +86,9 @@ def signed_alike(crew: Crew, *, times: int) -> None:
     """R-41: however often an answer is sent, it carries the signature that was made when it was sealed."""
     with ScriptedAgent([*[pausing()] * times, *[Answer(status=429)] * times, finishing()]) as agent:
         payer = crew.register("signed", agent.url, receipts="Ed25519")
+        cases = crew.cases(payer, [f"signed-{n}" for n in range(times)])
         crew.spawn()
-        for case in crew.cases(payer, [f"signed-{n}" for n in range(times)]):
+        for case in cases:
             crew.decide(case)
         crew.settled()
     sent: dict[str, list[tuple[str, str]]] = defaultdict(list)

@@ -23,10 +23,10 @@ def test_every_open_page_hears_of_what_any_process_did(crew_of: MakeCrew, monkey
     try:
         for site in sites:
             site.wait()
-        workers = [crew.spawn(), crew.spawn()]
         key = session_of(crew.alice)
         with Page(sites[0].port, key, topics=["queue"]) as here, Page(sites[1].port, key, topics=["queue"]) as there:
             cases = crew.cases(crew.agent("ok"), [f"thread-{n}" for n in range(6)])
+            workers = [crew.spawn(), crew.spawn()]
             assert here.hear()["topic"] == there.hear()["topic"] == "queue"
             for page in (here, there):
                 page.drain()

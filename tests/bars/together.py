@@ -27,8 +27,9 @@ def partly_expired(crew: Crew, *, times: int) -> None:
     reviewers = [crew.alice, *(person(name, Role.REVIEWER, "payments") for name in ("bob", "carl"))]
     with ScriptedAgent([*[pausing(*hours, calls=b"")] * times, finishing(None)]) as agent:
         payer = crew.register("three", agent.url)
+        cases = crew.cases(payer, [f"three-{n}" for n in range(times)])
         crew.spawn()
-        for case in crew.cases(payer, [f"three-{n}" for n in range(times)]):
+        for case in cases:
             assert case.deadline == min(case.tasks.values_list("deadline", flat=True))
             _decide_near_the_deadline(crew, case, reviewers)
         crew.settled()
