@@ -65,7 +65,11 @@ async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> A
     wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic())
     if wait:
         raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
-    raise ApiProblem(401, "unauthorized", _("Send the Bearer token of this agent."))
+    raise stranger()
+
+
+def stranger() -> ApiProblem:
+    return ApiProblem(401, "unauthorized", _("Send the Bearer token of this agent."))
 
 
 @require_POST
@@ -161,6 +165,8 @@ async def resumes(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     try:
         with relays.waits.another(agent) if wait else nullcontext():
             found = await pull.owed(agent, wait=wait, db=relays.db)
+    except pull.TokenGone:
+        raise stranger() from None
     except pull.Crowded:
         text = _("As many requests as may wait for answers already do. Ask again, or without “wait”.")
         raise ApiProblem(429, "too_many", text, retry_after=BUSY_SECONDS) from None

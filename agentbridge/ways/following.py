@@ -18,12 +18,14 @@ from django.utils.translation import gettext as _
 
 from agentbridge.models import Agent, Run, Thread
 from agentbridge.models.agents import key_of
+from agentbridge.ways import tokens
 from agentbridge.wire.sse import Frame, FrameTooLarge, Parser
 from agentbridge.work.delivering import TRAILING_SECONDS, Database
 from approvals import clock
 
 POLL_SECONDS = 0.2
 KEEP_ALIVE_SECONDS = 15.0
+RIGHTS_SECONDS = 5.0  # a token that was replaced opens nothing any more, nor keeps it open for longer
 CHUNKS = 20  # read at once
 AFTER_END = timedelta(seconds=TRAILING_SECONDS + 5)  # until nothing more comes of an ended run, whoever reads it
 SHORTLY = timedelta(seconds=1)  # the same for a listener who wants the run and not what an agent says behind its end
@@ -60,7 +62,9 @@ def place_of(thread: Thread, *, after: str = "", run_id: str | None = None) -> P
 class Follower:
     """Reads on from a place, for ever or for so many runs. Not shared between threads at the same time."""
 
-    def __init__(self, thread: Thread, place: Place, *, runs: int | None = None) -> None:
+    def __init__(self, agent: Agent, thread: Thread, place: Place, *, runs: int | None = None) -> None:
+        """`agent`: as its caller's token found it."""
+        self.agent = agent
         self.thread, self._least, self._skip = thread, place.run, place.frames
         self._left, self._patience = runs, AFTER_END if runs is None else SHORTLY
         self._run: Run | None = None
@@ -124,9 +128,13 @@ class Follower:
 
 async def follow(follower: Follower, db: Database) -> AsyncIterator[bytes]:
     """As long as a run may take; a listener then comes back with the last id. Comments keep the connection alive."""
-    began = said = monotonic()
+    began = said = asked = monotonic()
     yield b": following\n\n"
     while not follower.done and monotonic() - began < settings.RUN_SECONDS:
+        if monotonic() - asked >= RIGHTS_SECONDS:
+            asked = monotonic()
+            if not await db(tokens.holds_still, follower.agent, "caller"):
+                return
         told = await db(_look, follower)
         if told:
             yield told
@@ -149,4 +157,4 @@ def begin(agent: Agent, thread_id: str, *, after: str, run_id: str | None, runs:
     thread = Thread.objects.filter(agent=agent, key=key_of(thread_id)).first()
     if thread is None:
         return None
-    return Follower(thread, place_of(thread, after=after, run_id=run_id), runs=int(runs) if runs else None)
+    return Follower(agent, thread, place_of(thread, after=after, run_id=run_id), runs=int(runs) if runs else None)

@@ -21,6 +21,7 @@ from agentbridge.delivery import resuming
 from agentbridge.delivery.moves import Lost
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent, Resume, Run
+from agentbridge.ways import tokens
 from agentbridge.work.delivering import Database
 from approvals import clock
 from approvals.refusals import Refused
@@ -29,6 +30,10 @@ ANSWER_SECONDS = 60  # from handing out to the pushed run
 POLL_SECONDS = 0.3
 LONGEST_WAIT = 60.0
 AT_ONCE = 8  # their minute begins together
+
+
+class TokenGone(Exception):
+    """The host waited with a token that was replaced meanwhile: it is handed nothing."""
 
 
 class Crowded(Exception):
@@ -54,7 +59,7 @@ class Waits:
 
 
 async def owed(agent: Agent, *, wait: float, db: Database) -> list[bytes]:
-    """The inputs that this agent is owed now, or within `wait` seconds."""
+    """The inputs that this agent is owed now, or within `wait` seconds. Raises TokenGone."""
     end = monotonic() + min(wait, LONGEST_WAIT)
     while not (found := await db(hand_out, agent)):
         if monotonic() >= end:
@@ -66,7 +71,10 @@ async def owed(agent: Agent, *, wait: float, db: Database) -> list[bytes]:
 def hand_out(agent: Agent) -> list[bytes]:
     now = clock.now()
     ready = resuming.ready(now).filter(agent=agent, interrupted_run__way=Run.Way.PUSH).order_by("pk")
-    tickets = [_taken(pk, now) for pk in ready.values_list("pk", flat=True)[:AT_ONCE]]
+    due = list(ready.values_list("pk", flat=True)[:AT_ONCE])
+    if due and not tokens.holds_still(agent, "host"):
+        raise TokenGone
+    tickets = [_taken(pk, now) for pk in due]
     return [ticket.body for ticket in tickets if ticket is not None]
 
 

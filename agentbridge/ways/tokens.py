@@ -19,3 +19,8 @@ def agent_of(slug: str, authorization: str, kind: Kind) -> Agent | None:
     given = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).hexdigest()
     right = hmac.compare_digest(kept.encode(), given.encode())
     return agent if right and scheme.lower() == "bearer" else None
+
+
+def holds_still(agent: Agent, kind: Kind) -> bool:
+    """Is the token by which `agent` was found its token at this moment? A request that waits may outlive it."""
+    return Agent.objects.filter(pk=agent.pk, **{f"{kind}_token": getattr(agent, f"{kind}_token")}).exists()
