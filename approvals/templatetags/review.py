@@ -44,7 +44,7 @@ def turns(text: Any) -> bool:
 def pretty_json(text: str) -> SafeString:
     """JSON text indented, every value as it was received but secrets; what is no JSON is shown as it is."""
     try:
-        return _marked(jsontext.pretty(masking.masked(text)), indented=True)
+        return _marked(jsontext.pretty(masking.masked_inside(text)), indented=True)
     except jsontext.JSONTextError:
         return _marked(text, indented=False)
 
@@ -52,7 +52,7 @@ def pretty_json(text: str) -> SafeString:
 @register.filter
 def beginning(text: str) -> SafeString:
     """The first of a JSON text that is too long for a page, without secrets; what follows is said beside it."""
-    return _marked(masking.masked(text)[: folding.LENGTH], indented=False)
+    return _marked(masking.masked_inside(text)[: folding.LENGTH], indented=False)
 
 
 @register.filter

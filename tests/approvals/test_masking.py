@@ -178,6 +178,26 @@ def test_an_approval_over_hidden_values_sends_the_bytes_that_came(alice, open_ca
     assert edits == SECRET.replace("purple", "better")
 
 
+def test_a_secret_in_arguments_that_the_trail_keeps_as_a_text_is_hidden_too(alice, carol, open_case, page_of):
+    case = open_case(exhibit=shown(args='{"to": "ops", "password": "purple", "inner": "{\\"otp\\": \\"424242\\"}"}'))
+    for user in (alice, carol):
+        page = page_of(case, user)
+        assert "argsText" in page and "purple" not in page
+
+
+def test_one_look_for_all_patterns_finds_what_each_of_them_finds() -> None:
+    """Whatever can be in a pattern that people write, and whatever cannot stand beside others."""
+    rules = Rules(values=(r"ab+c", r"(?i)secret", r"(\w)\1\1", r"(?<=key )\w+", r"x # y"))
+    told = {"abbc": "abbc", "my SeCrEt": "SeCrEt", "key zzz": "zzz", "x # y": "x # y", "nothing": ""}
+    for values in (rules.values, rules.values[:2], rules.values[3:4]):
+        for text in told:
+            apart = [place for one in values for place in Rules(values=(one,)).spans(text)]
+            assert Rules(values=values).spans(text) == masking._joined(sorted(set(apart)))
+    assert [rules.spans(text) for text in told] == [
+        [(text.index(secret), text.index(secret) + len(secret))] if secret else [] for text, secret in told.items()
+    ]
+
+
 def test_a_queue_and_an_agent_hide_what_they_say(alice, payments, open_case, page_of):
     call_command("hide_values", "--name", "note", "--queue", "payments")
     call_command("hide_values", "--looks", "op.", "--agent", "payer")
