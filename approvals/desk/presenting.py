@@ -30,6 +30,7 @@ BRIEFS = {
 }
 # What a yes and a no say where no call waits for them.
 WITHOUT_TOOL = {APPROVED: gettext_lazy("says yes"), REJECTED: gettext_lazy("says no")}
+MOST_ARGUMENTS = 500  # laid out by name; all of them are in the whole text
 DOES = {APPROVED: "approve", REJECTED: "reject", ANSWERED: "answer", CANCELLED: "cancel"}
 ICONS = {APPROVED: "check", REJECTED: "cross", ANSWERED: "form", CANCELLED: "slash"}
 

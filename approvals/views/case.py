@@ -227,13 +227,15 @@ def row(part: Panel | casefile.Closed) -> dict[str, Any]:
     """A task with what the templates say about it."""
     if not isinstance(part, Panel):
         return {"part": part, "task": part.task, "is_closed": True}
+    arguments = presenting.arguments(part)
     return {
         "part": part,
         "task": part.task,
         "is_closed": False,
         "buttons": presenting.buttons(part) if part.sheet else [],
         "proposal": presenting.proposal(part),
-        "arguments": presenting.arguments(part),
+        "arguments": arguments[: presenting.MOST_ARGUMENTS],
+        "argument_count": len(arguments),
         "unread": opening.sentence(part.unread) if part.unread else "",
         "why_not": list(dict.fromkeys(part.why_not.values())),
         "why_read_only": presenting.why_read_only(part),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -214,6 +215,15 @@ def test_the_number_of_queries_does_not_grow_with_the_tasks(alice, open_case, cl
         client.get(f"/cases/{many.code}/")
     with django_assert_max_num_queries(most):
         client.get(f"/cases/{few.code}/")
+
+
+def test_of_thousands_of_arguments_the_first_are_laid_out_and_all_are_one_step_away(alice, open_case, read, client):
+    args = json.dumps({f"k{n}": f"v{n}." for n in range(3000)})
+    case = open_case(exhibit=shown(args=args))
+    page = read(case, alice)
+    assert "the first 500 of 3000 arguments" in page.text and f"not all here: {len(args) / 1000:.1f} kB" in page.text
+    assert f"/tasks/{only_task(case).code}/text/arguments/" in page.links() and len(page.source) < 300_000
+    assert "v2999." in client.get(f"/tasks/{only_task(case).code}/text/arguments/").content.decode()
 
 
 def test_a_fragment_is_the_case_alone(alice, task, client):
