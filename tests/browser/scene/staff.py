@@ -21,6 +21,8 @@ def views(stage: Stage) -> dict[str, View]:
         "person-link": View("adam", "people/", give_link), "password-dead": View("", "accounts/password/MQ/no-link/"),
         "queue-rules": View("adam", "queues/"), "queue-rules-one": View("adam", "queues/", opening("vault")),
         "queue-rules-loosened": View("adam", "queues/", loosen),
+        "person-korean": View("adam", "people/", opening("alice"), "korean"),
+        "queue-rules-korean": View("adam", "queues/", opening("vault"), "korean"),
     }  # fmt: skip
 
 
