@@ -33,6 +33,13 @@ _MARKS = regex.compile(
 _PLAIN = regex.compile(r"[\x20-\x7e\n\t]*", regex.VERSION1)
 _AIRY = regex.compile(r"\n[ \t]*\n|[ \t]{8}")
 _TURNS = regex.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_NATIVE = r"[\p{L}\p{M}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hangul}]]"
+# Where writing needs them: in one picture made of several, and between the letters of Persian or Hindi.
+_JOINERS = regex.compile(
+    r"(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})"
+    rf"|(?<={_NATIVE})[\u200c\u200d](?={_NATIVE})",
+    regex.VERSION1,
+)
 _CHUNK = regex.compile(r"\S+")
 _WORD = regex.compile(r"[\p{L}\p{Nl}\p{M}\p{So}\p{N}]+", regex.VERSION1)
 _LATIN = regex.compile(r"\p{Script=Latin}", regex.VERSION1)
@@ -106,6 +113,13 @@ def escaped(json_text: str) -> str:
 def turns(text: str) -> bool:
     """Whether a character turns the direction of writing: a line of text then shows another order than it has."""
     return _TURNS.search(text) is not None
+
+
+def conceals(text: str) -> bool:
+    """Whether a text holds what no control shows as it is: it is edited as JSON then, with escapes (R-49)."""
+    if _PLAIN.fullmatch(text):
+        return False
+    return any(mark.kind == "hidden" for mark in marks(_JOINERS.sub("", text), indented=True))
 
 
 def has_hidden(text: str) -> bool:

@@ -71,7 +71,7 @@ def _text(made: Field, posted: Posted) -> None:
     _show(made, posted, texts.normal(jsontext.loads(made.source or "")) if there else "")
     form = made.schema.get("format")
     made.secret = form == "password" or made.schema.get("writeOnly") is True
-    lines = texts.has_lines(made.rendered + made.shown)
+    lines = texts.has_lines(made.rendered + made.shown) or texts.runs(made.shown)
     made.multiline = lines or len(made.shown) > texts.LONG or form in ("textarea", "multi-line")
 
 

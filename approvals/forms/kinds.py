@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals import jsontext, schemas
+from approvals.foreign import glyphs
 from approvals.forms import texts, ticks
 from approvals.jsontext import Document, Node
 
@@ -190,6 +191,8 @@ def _misfit(found: Plan, value: Node, document: Document) -> str:
         return _("The value is of another type than the schema asks for.")
     if value.kind == "string" and found.kind == "text" and texts.is_fragile(value.text):
         return _("The text holds characters that a browser would not send back.")
+    if value.kind == "string" and found.kind == "text" and glyphs.conceals(value.text):
+        return _("The text holds characters that cannot be seen: they stand here as escapes.")
     if value.kind == "object" and any(texts.is_fragile_name(name) for name, _node in value.members):
         return _("A name holds characters that a browser would not send back.")
     if value.kind == "object" and len(value.members) != len({name for name, _node in value.members}):

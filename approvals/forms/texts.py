@@ -14,6 +14,7 @@ NULL_VALUE = "\ue000null"  # posted in a control's place for JSON null; a privat
 _FRAGILE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _UNMISTAKABLE = re.compile(r"[^\s\"'](.{0,78}[^\s\"'])?")
+_RUNS = re.compile(r"\s*(javascript|vbscript|data):", re.IGNORECASE)
 LONG = 70  # characters from which a text gets several lines
 
 
@@ -28,6 +29,11 @@ def is_fragile_name(text: str) -> bool:
 
 def has_lines(text: str) -> bool:
     return "\n" in text or "\r" in text
+
+
+def runs(text: str) -> bool:
+    """Whether it is an address that a browser would run if it ever stood in the wrong attribute: it stands in none."""
+    return _RUNS.match(text) is not None
 
 
 def normal(text: str) -> str:

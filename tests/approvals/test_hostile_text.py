@@ -74,8 +74,36 @@ TEN_THOUSAND_LINES = "\n".join(f"line {number:05d} " + "x" * 90 for number in ra
 TURNED = '{"memo":"paid\u202etxt.exe\u200b","who":"plain"}'
 
 
+def test_a_text_with_what_cannot_be_seen_is_edited_with_escapes() -> None:
+    form = Filled(None, TURNED)
+    assert not {"\u202e", "\u200b"} & set(form.page.source)
+    assert "cannot be seen" in form.page.source
+    form.page.type("/memo", form.page.values["v/memo"].replace("paid", "due"))
+    assert json.loads(form.read().text or "") == json.loads(TURNED.replace("paid", "due"))
+
+
+@pytest.mark.parametrize("text", ["javascript:alert(1)", " JavaScript:x", "data:text/html,<b>", "vbscript:x"])
+def test_an_address_that_would_run_stands_in_no_attribute(text: str) -> None:
+    form = Filled(None, json.dumps({"a": text, "b": "data"}))
+    assert [form.page.pointers[place].get("value") for place in ("/a", "/b")] == [None, "data"]
+    form.page.type("/b", "c")
+    assert form.read().text == json.dumps({"a": text, "b": "c"})
+
+
+@pytest.mark.parametrize("text", ["👩\u200d👩\u200d👧", "👨🏽\u200d🚀", "می\u200cخواهم", "क्\u200dष", "é\u00a0한"])
+def test_joiners_that_writing_needs_leave_a_text_a_text(text: str) -> None:
+    assert Filled(None, json.dumps({"a": text})).tree.at("/a").kind == "text"
+
+
+@pytest.mark.parametrize("text", ["a\u200db", "x\u2066y", "\ufeffa", "soft\u00adhyphen", "\U000e0041", "은\u3164행"])
+def test_joiners_between_other_letters_conceal(text: str) -> None:
+    assert Filled(None, json.dumps({"a": text})).tree.at("/a").kind == "raw"
+
+
 def test_a_field_that_turns_the_direction_says_so_and_spells_itself_out() -> None:
-    page = Filled(None, TURNED).page
+    form = Filled(None, '{"memo":"","who":"plain"}')
+    form.page.type("/memo", "paid\u202etxt.exe\u200b")
+    page = form.shown(form.page.posted())
     assert "paid<span" in page.source and "U+202E</span>" in page.source
     assert page.source.count("turn the direction of writing") == 1
     assert page.pointers["/memo"]["dir"] == "auto" and page.pointers["/memo"]["value"] == "paid\u202etxt.exe\u200b"

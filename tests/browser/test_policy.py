@@ -57,7 +57,7 @@ def test_a_reviewer_s_whole_loop_is_within_the_policy(
     page.get_by_role("button", name="Leave the note").click()
     expect(page.locator(".note")).to_have_count(1)
     expect(comment).to_have_css("height", "120px")
-    page.locator("[data-pointer='/to']").fill("you")
+    page.locator("[data-pointer='/to']").fill('"you"')
     expect(page.locator("#changes-v")).to_contain_text("1 change")
     page.click("button[value=approved]")
     expect(page.get_by_role("heading", name="Approved with 1 change")).to_be_visible()
