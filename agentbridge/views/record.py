@@ -17,6 +17,8 @@ from approvals import permissions
 from approvals.models import Case
 from approvals.requests import PersonRequest
 from approvals.trail import record, sightings
+from approvals.trail.record import Question, Record
+from approvals.views import case as case_page
 from approvals.views import hidden
 from approvals.workbench import findings
 
@@ -25,14 +27,14 @@ from approvals.workbench import findings
 @login_required
 @hidden.by_the_rules
 def case_record(request: PersonRequest, code: str) -> HttpResponse:
-    """`?chain=1`: every case of the conversation, one after the other."""
+    """`?chain=1`: every case of the conversation, one after the other. `?all=1`: every question of a long case."""
     case = find_case(request, code)
     around = record.chain_of(request.user, case)
     whole = request.GET.get("chain") == "1"
     now = timezone.now()
     records = [told(request, one) for one in (around if whole else [case])]
     for one in records:
-        seen = [question.task for question in one["record"].questions]
+        seen = [question.task for question in one["questions"]]
         sightings.opened(one["record"].case, seen, by=request.user, page="record", now=now)
     context: dict[str, Any] = {
         "now": now,
@@ -52,10 +54,25 @@ def told(request: PersonRequest, case: Case) -> dict[str, Any]:
     found = record.read(request.user, case)
     if not found.questions:
         raise Http404
+    questions, ranges = part_of(request, found)
     noted = case.findings.select_related("by", "closed_by", "case").order_by("-pk")
     return {
         "record": found,
+        "questions": questions,
+        "ranges": ranges,
+        "entries": found.entries_of(questions) if ranges else found.entries,
         "state": case.state_at(timezone.now()),
         "sent": whatwassent.read(request.user, found),
         "findings": list(noted) if permissions.sees_all(request.user) else [],
     }
+
+
+def part_of(request: PersonRequest, found: Record) -> tuple[list[Question], list[dict[str, int | bool]]]:
+    """The questions that are drawn, and the pages of a case that has more; none where all of them are."""
+    count, here = len(found.questions), case_page.number(request.GET.get("from", ""))
+    if count <= record.ON_A_PAGE or request.GET.get("all") == "1":
+        return found.questions, []
+    start = (here - 1 if 1 <= here <= count else 0) // record.ON_A_PAGE * record.ON_A_PAGE
+    firsts = range(0, count, record.ON_A_PAGE)
+    ranges = [{"first": at + 1, "last": min(at + record.ON_A_PAGE, count), "is_here": at == start} for at in firsts]
+    return found.part(start), ranges

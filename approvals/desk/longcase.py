@@ -20,11 +20,13 @@ from approvals.foreign import folding, masking
 from approvals.headlines import Part
 from approvals.models import Case, Decision, Exhibit, Queue, Task, User
 from approvals.models.cases import State, TaskQuerySet
+from approvals.models.people import Role
 from approvals.verbs import batch
 
 MOST_WHOLE = 25  # tasks that one page shows whole
 LISTED = 50  # on one page of the list
 HEAVY = ("kit", "refs", "results", "search_text", "flags")  # of a task: what no list shows
+DECIDING = (Role.REVIEWER, Role.OPERATOR)
 AT_ONCE = 100  # open tasks looked at for one that this person may decide
 
 
@@ -94,6 +96,8 @@ def shown_task(user: User, case: Case, wanted: str, *, now: datetime) -> Task:
 
 def next_waiting(user: User, case: Case, *, after: int = -1, now: datetime) -> Task | None:
     """The next task behind a place, then from the beginning, that this person can decide now."""
+    if permissions.role_of(user) not in DECIDING:
+        return None
     left = permissions.visible_tasks(user).filter(case=case, case__blocked="").open(now).select_related("queue")
     ordered = left.annotate(comes_around=Q(position__lte=after)).order_by("comes_around", "position")
     start, some = 0, list(ordered[:AT_ONCE])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from approvals.models import AuditEntry, Case, Decision, Erasure, Exhibit, Queue
 from approvals.models.cases import State
 from approvals.trail import chain, informing, trailsearch
 
+ON_A_PAGE = 25  # questions of a case; the page of the whole record has all of them
 Known = dict[str, User]  # people by pseudonym
 
 
@@ -131,6 +132,15 @@ class Record:
         """Whether this person sees every task of it, and so what was sent for all of them."""
         return not self.hidden
 
+    def part(self, start: int) -> list[Question]:
+        """As many questions as a page holds, from the one at this place on."""
+        return self.questions[start : start + ON_A_PAGE]
+
+    def entries_of(self, questions: list[Question]) -> list[AuditEntry]:
+        """Those that tell of these questions, and of the case as a whole."""
+        near = {None, *(question.task.pk for question in questions)}
+        return [entry for entry in self.entries if entry.task_id in near]
+
     def of_verbs(self, *verbs: str) -> list[AuditEntry]:
         return [entry for entry in self.entries if entry.verb in verbs]
 
@@ -201,7 +211,11 @@ class _Reader:
         self.decisions: dict[int, list[Decision]] = defaultdict(list)
         for decision in Decision.objects.filter(task__in=tasks).select_related("by").order_by("pk"):
             self.decisions[decision.task_id].append(decision)
-        self.looks = [(entry, one) for entry in self.told[None, "case.shown"] for one in data(entry).get("shown", [])]
+        self.looks: dict[str, list[tuple[AuditEntry, dict[str, Any]]]] = defaultdict(list)
+        for entry in self.told[None, "case.shown"]:
+            for one in data(entry).get("shown", []):
+                self.looks[one["task"]].append((entry, one))
+        self.names = names_in(entries)
 
     def question(self, task: Task) -> Question:
         versions = [self._version(shown) for shown in self.bodies[task.pk]]
@@ -209,7 +223,7 @@ class _Reader:
         return Question(
             task=task,
             versions=versions,
-            rules=rules(self.told[task.pk, "task.opened"]),
+            rules=rules(self.told[task.pk, "task.opened"], self.names),
             seen=seen,
             given=[self._given(decision, versions, seen) for decision in self.decisions[task.pk]],
             results=None if task.results is None else jsontext.loads(task.results),
@@ -232,8 +246,7 @@ class _Reader:
         return [
             Seen(who=entry.actor, entry=entry, version=one.get("version") and int(one["version"]),
                  digest=one["shownDigest"], is_newest=one["shownDigest"] == newest)
-            for entry, one in self.looks
-            if one["task"] == task.code
+            for entry, one in self.looks[task.code]
         ]  # fmt: skip
 
     def _given(self, decision: Decision, versions: list[Version], seen: Iterable[Seen]) -> Given:
@@ -251,12 +264,18 @@ def data(entry: AuditEntry) -> dict[str, Any]:
     return {} if entry.data is None else dict(jsontext.loads(entry.data))
 
 
-def rules(opened: list[AuditEntry]) -> Rules | None:
+def names_in(entries: list[AuditEntry]) -> dict[str, str]:
+    """Of everybody who could have decided, by pseudonym: looked up once for all tasks of a case."""
+    opened = (data(entry).get("rules") for entry in entries if entry.verb == "task.opened")
+    eligible = {pseudonym for told in opened if told for pseudonym in told["eligible"]}
+    return {one.pseudonym: one.display_name for one in User.objects.filter(pseudonym__in=eligible)}
+
+
+def rules(opened: list[AuditEntry], names: Mapping[str, str]) -> Rules | None:
     """None where the opening entry kept none: cases from before they were kept, or erased."""
     told = data(opened[0]).get("rules") if opened else None
     if not told:
         return None
-    names = {u.pseudonym: u.display_name for u in User.objects.filter(pseudonym__in=told["eligible"])}
     return Rules(
         queue=told["queue"],
         risk=dict(Queue.Risk.choices).get(told["risk"], told["risk"]),

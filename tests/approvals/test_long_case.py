@@ -143,3 +143,36 @@ def test_hidden_values_are_shown_for_the_one_task_that_was_asked_for(client, rea
     assert "secret 1" in read(f"/cases/{case.code}/?task={first.code}").source
     assert "secret 2" not in read(f"/cases/{case.code}/?task={second.code}").source
     assert [entry.task for entry in AuditEntry.objects.filter(verb="values.shown")] == [first]
+
+
+def test_an_auditor_asks_no_more_of_the_database_than_a_reviewer(client, alice, carol, open_case):
+    asked = []
+    case = open_case(4 * FEW)
+    for user in (alice, carol):
+        client.force_login(user)
+        client.get(f"/cases/{case.code}/")
+        with CaptureQueriesContext(connection) as queries:
+            client.get(f"/cases/{case.code}/")
+        asked.append(len(queries))
+    assert asked[1] <= asked[0] + 2  # the look itself is on record
+
+
+def test_the_record_of_a_long_case_comes_in_parts_and_whole_to_be_printed(read, alice, open_case):
+    case = open_case(FEW)
+    tasks = list(case.tasks.order_by("position"))
+    for task in (tasks[0], tasks[-1]):
+        decide(task, alice)
+    first, rest, whole = (read(f"/cases/{case.code}/record/{query}").text for query in ("", "?from=26", "?all=1"))
+    for part, there in ((first, tasks[:25]), (rest, tasks[25:]), (whole, tasks)):
+        assert [task.code in part for task in tasks] == [task in there for task in tasks]
+
+
+def test_the_record_of_a_long_case_asks_as_often_as_a_short_one(client, carol, open_case):
+    client.force_login(carol)
+    asked = []
+    for count in (2, FEW):
+        case = open_case(count)
+        with CaptureQueriesContext(connection) as queries:
+            client.get(f"/cases/{case.code}/record/?all=1")
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
