@@ -13,7 +13,7 @@ from agentbridge.delivery import receipts
 from agentbridge.models import Resume, Run
 from agentbridge.record import acktrace
 from agentbridge.runs import rawstream
-from approvals.models import Case
+from approvals.models import AuditEntry, Case
 from approvals.trail.bundles import Found
 
 AT_ONCE = 200  # conversations asked for in one query
@@ -36,10 +36,14 @@ def extras(found: Found) -> Iterator[tuple[str, Iterable[bytes]]]:
 
 
 def _sealed(found: Found) -> Iterator[bytes]:
-    """Of every case whose sealing is told of in the bundle: the bytes that its digests are about."""
-    for codes in _batches(sorted(found.sealed)):
+    """Of every case in the bundle: the bytes that its `resume.sealed` tells of, whether that entry is in it or not."""
+    for codes in _batches(sorted(found.cases)):
+        told_of = AuditEntry.objects.filter(verb="resume.sealed", case__code__in=codes, seq__lte=found.upto)
+        places = {(code, json.loads(data)["n"]) for code, data in told_of.values_list("case__code", "data") if data}
         rows = Resume.objects.filter(case__code__in=codes).select_related("case").order_by("pk")
         for resume in rows.iterator(chunk_size=100):
+            if resume.sealed and (resume.case.code, resume.n) not in places:
+                continue  # sealed while this was being written
             told = {
                 "case": resume.case.code, "n": resume.n, "entries": _base64(resume.entries),
                 "props": _base64(resume.forwarded_props), "messages": _base64(resume.messages),

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import random
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,75 +15,14 @@ from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
-from django.utils import timezone
 
-from agentbridge.record import evidence
 from approvals.models import AuditEntry, Case
-from approvals.trail import bundles, checkpoints, merkle
+from approvals.trail import bundles, checkpoints, merkle, signednote
 from approvals.trail.bundles import spreadsheet
 from approvals.trail.bundles.verify import Tree, Unusable, check, verified
-from tests.bridge_work import paused_case, register, work
-from tests.people import decide, only_task
-from tests.scripted_agent import finishing, pausing
+from tests.agentbridge.bundled import Members, exported, fitted, judged, lines, members, put, zipped
 
 NODE = pytest.param("node", marks=pytest.mark.node)
-Members = dict[str, bytes]
-_made: list[bytes] = []
-
-
-@pytest.fixture
-def kept(transactional_db, request, tmp_path):
-    """A whole bundle, made once: what follows changes copies of it."""
-    if not _made:
-        _made.append(request.getfixturevalue("whole").read_bytes())
-    path = tmp_path / "kept.zip"
-    path.write_bytes(_made[0])
-    return path
-
-
-@pytest.fixture
-def whole(transactional_db, script, alice, tmp_path):
-    """The bundle of everything that two delivered cases left behind."""
-    scripted = script(pausing(), finishing(), pausing(), finishing())
-    agent = register(scripted, receipts="Ed25519")
-    for thread in ("one", "two"):
-        case = paused_case(agent, alice, thread_id=thread)
-        decide(only_task(case), alice, edits='{"amount": 1.0}', comment="=1+1")
-        work()
-    return exported(tmp_path / "whole.zip")
-
-
-def exported(path, entries=None, **wanted):
-    rows = AuditEntry.objects.all() if entries is None else entries
-    bundle = bundles.begin(rows, wanted, extras=[evidence.extras], now=timezone.now())
-    bundles.write(path, bundle)
-    return path
-
-
-def members(path) -> Members:
-    with zipfile.ZipFile(path) as bundle:
-        return {name: bundle.read(name) for name in bundle.namelist()}
-
-
-def zipped(path, told: Members):
-    with zipfile.ZipFile(path, "w") as bundle:
-        for name, content in told.items():
-            bundle.writestr(name, content)
-    return path
-
-
-def judged(program: str, path, folder, *words: str) -> dict:
-    """What a program of the bundle says about it, run where there is nothing else."""
-    name = {"python": "verify.py", "node": "verify.mjs"}[program]
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_bytes(members(path)[name])
-    shutil.copy(path, folder / "bundle.zip")
-    command = {"python": [sys.executable, "-I", "-S"], "node": ["node"]}[program]
-    run = subprocess.run([*command, name, "bundle.zip", "--json", *words], cwd=folder, capture_output=True, text=True)
-    assert run.returncode in (0, 1, 3), run.stderr
-    report = json.loads(run.stdout)
-    assert run.returncode == {"good": 0, "tampered": 1, "incomplete": 3}[report["result"]]
-    return report
 
 
 @pytest.mark.parametrize("program", ["python", NODE])
@@ -105,8 +43,17 @@ def test_entries_left_out_are_proven_around(whole, tmp_path, program):
 
 
 @pytest.mark.parametrize("program", ["python", NODE])
+def test_decisions_alone_bring_what_was_sealed_of_their_cases(whole, tmp_path, program):
+    path = exported(tmp_path / "part.zip", AuditEntry.objects.filter(verb="task.decided"))
+    sealed = {row["case"] for row in lines(members(path), "sealed.jsonl")}
+    assert sealed == {*Case.objects.values_list("code", flat=True)}
+    report = judged(program, path, tmp_path / "empty")
+    assert report["result"] == "good" and "Sealed answers whose entry is not here: 2." in " ".join(report["notes"])
+
+
+@pytest.mark.parametrize("program", ["python", NODE])
 def test_keys_of_another_log_are_not_believed(whole, tmp_path, program):
-    other = checkpoints.verifier_keys()[0].replace("+", "x+", 1)
+    other = signednote.verifier_key("another log", checkpoints.public_keys()[0])
     assert judged(program, whole, tmp_path / "empty", "--key", other)["result"] == "tampered"
 
 
@@ -136,14 +83,6 @@ def test_no_cell_of_the_table_is_a_formula():
 def test_the_same_entries_make_the_same_file(whole, tmp_path):
     one = AuditEntry.objects.filter(verb="task.decided")
     assert exported(tmp_path / "a.zip", one).read_bytes() == exported(tmp_path / "b.zip", one).read_bytes()
-
-
-def lines(told: Members, name: str) -> list[dict]:
-    return [json.loads(line) for line in told[name].splitlines()]
-
-
-def put(told: Members, name: str, rows: list[dict]) -> None:
-    told[name] = b"".join(json.dumps(row, sort_keys=True).encode() + b"\n" for row in rows)
 
 
 def flip(text: str, chance: random.Random) -> str:
@@ -245,13 +184,6 @@ def test_both_programs_find_and_name_what_was_changed(kept, tmp_path, kind, prog
     assert (report["result"], report["firstBad"]) == ("tampered", expected)
     report = judged(program, zipped(tmp_path / "hidden.zip", fitted(told)), tmp_path / "empty")
     assert (report["result"], report["firstBad"]) == ("tampered", expected)
-
-
-def fitted(told: Members) -> Members:
-    """The digests in the manifest are made to fit; its signature cannot be."""
-    manifest = json.loads(told["manifest.json"])
-    manifest["files"] = {n: hashlib.sha256(c).hexdigest() for n, c in told.items() if not n.startswith("manifest.")}
-    return {**told, "manifest.json": json.dumps(manifest, indent=2, sort_keys=True).encode() + b"\n"}
 
 
 @pytest.mark.parametrize("program", ["python", NODE])

@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 
 from approvals.models import AuditEntry, Checkpoint, PublicKey
 from approvals.trail import chain, checkpoints, merkle, signednote, signing
-from approvals.trail.bundles import spreadsheet, summary
+from approvals.trail.bundles import shipped, spreadsheet, summary
 
 FORMAT = 2
 SIGNED = b"countersign/bundle/v2\n"  # before the manifest's bytes: this key signs checkpoints too
@@ -27,7 +27,6 @@ FIXED_DATE = (1980, 1, 1, 0, 0, 0)  # the same content makes the same file
 SIDES = (*chain.COMMITTED, *(f"{side}_salt" for side in chain.COMMITTED))
 FIELDS = ("seq", "body", "leaf_hash", *SIDES, "at", "verb", "actor__username", "case__code", "task__code", "agent",
           "thread_key")  # fmt: skip
-SHIPPED = ("README.txt", "verify.py", "verify.mjs")
 PIECE = 256 * 1024
 
 
@@ -42,7 +41,7 @@ class Found:
     people: Counter[str] = field(default_factory=Counter)
     conversations: set[tuple[str, str]] = field(default_factory=set)  # agent and thread key
     cases: set[str] = field(default_factory=set)
-    sealed: set[str] = field(default_factory=set)  # cases of which a `resume.sealed` is among the entries
+    upto: int = 0  # the last entry that the bundle can prove; what was written after it is not in it
 
     def see(self, row: Mapping[str, Any]) -> None:
         self.entries += 1
@@ -89,6 +88,7 @@ def write(path: Path, bundle: Bundle) -> int:
 def pieces(bundle: Bundle, found: Found | None = None) -> Generator[bytes, None, None]:
     """The zip's bytes, as they come to be."""
     found, sink = found or Found(), _Sink()
+    found.upto = bundle.checkpoint.size if bundle.checkpoint else 0
     digests: dict[str, str] = {}
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in _files(bundle, found):
@@ -112,16 +112,13 @@ def _files(bundle: Bundle, found: Found) -> Iterator[tuple[str, Iterable[bytes]]
     for extra in bundle.extras:
         yield from extra(found)
     yield "summary.html", summary.pieces(bundle, found)
-    for name in SHIPPED:
-        yield name, [(Path(__file__).parent / name).read_bytes()]
+    yield from shipped.files()
 
 
 def _lines(bundle: Bundle, found: Found, table: io.BufferedRandom) -> Iterator[bytes]:
     table.write(spreadsheet.line(spreadsheet.HEADINGS))
     for row in bundle.entries.order_by("seq").values(*FIELDS).iterator(chunk_size=2000):
         found.see(row)
-        if row["verb"] == "resume.sealed":
-            found.sealed.add(row["case__code"])
         told: dict[str, Any] = {"seq": row["seq"], "body": _base64(row["body"]), "leafHash": row["leaf_hash"]}
         for side in chain.COMMITTED:
             text = None if row[side] is None else chain.stored_bytes(row[side])
