@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet, Subquery
+from django.db.models import Q, Subquery
 from django.utils.translation import gettext as _
 
 from approvals import audit, permissions
@@ -20,6 +20,7 @@ from approvals.exhibits import Content
 from approvals.foreign import masking
 from approvals.foreign.masking import Rules
 from approvals.models import Case, MaskRule, Queue, Task, User
+from approvals.models.cases import TaskQuerySet
 from approvals.models.people import Role
 from approvals.refusals import Invalid, NotAllowed
 from approvals.schemas import Problem
@@ -31,30 +32,31 @@ audit.register("values.shown", "mask.changed")
 
 def rules_for(queue: Queue, agent: str) -> Rules:
     """The rules that hold for an agent's questions in a queue."""
-    return _with_installed(
-        MaskRule.objects.filter(Q(queue__isnull=True) | Q(queue=queue), agent__in=["", agent]),
-    )
+    rules = MaskRule.objects.filter(Q(queue__isnull=True) | Q(queue=queue), agent__in=["", agent]).order_by("pk")
+    return _with_installed(rules.values_list("by_name", "by_looks"))
 
 
 def rules_of_case(code: str) -> Rules:
     """The rules of all queues that a case, or the case of a task, has tasks in: its page hides by all of them."""
-    return _with_installed(kept_for(code))
+    kept = list(MaskRule.objects.order_by("pk").values_list("queue", "agent", "by_name", "by_looks"))
+    if any(queue or agent for queue, agent, _name, _looks in kept):  # else the case need not be looked at
+        asked = set(tasks_beside(code).values_list("queue", "agent"))
+        queues, agents = {None, *(queue for queue, _agent in asked)}, {"", *(agent for _queue, agent in asked)}
+        kept = [rule for rule in kept if rule[0] in queues and rule[1] in agents]
+    return _with_installed((name, looks) for _queue, _agent, name, looks in kept)
 
 
-def kept_for(code: str) -> QuerySet[MaskRule]:
-    """Of those that people made."""
+def tasks_beside(code: str) -> TaskQuerySet:
+    """All tasks of a case, by its code or that of any of them."""
     # The task's case as one value: joined, or as a list, it would be looked for in all cases.
     case_of_task = Subquery(Task.objects.filter(code=code).values("case")[:1])
-    cases = Case.objects.filter(Q(code=code) | Q(pk=case_of_task)).values("pk")
-    tasks = Task.objects.filter(case__in=cases)
-    where = Q(queue__isnull=True) | Q(queue__in=tasks.values("queue"))
-    return MaskRule.objects.filter(where, Q(agent="") | Q(agent__in=tasks.values("agent")))
+    return Task.objects.filter(case__in=Case.objects.filter(Q(code=code) | Q(pk=case_of_task)))
 
 
-def _with_installed(rules: QuerySet[MaskRule]) -> Rules:
-    found = list(rules.order_by("pk").values_list("by_name", "by_looks"))
+def _with_installed(kept: Iterable[tuple[str, str]]) -> Rules:
+    rules = list(kept)
     return masking.installed() + Rules(
-        tuple(name for name, _looks in found if name), tuple(looks for _name, looks in found if looks)
+        tuple(name for name, _looks in rules if name), tuple(looks for _name, looks in rules if looks)
     )
 
 
