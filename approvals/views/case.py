@@ -109,10 +109,10 @@ def number(text: str) -> int:
 
 
 def visible_task(request: PersonRequest, code: str) -> Task:
-    task = permissions.visible_tasks(request.user).select_related("case", "queue").filter(code=code).first()
-    if task is None:
-        raise Http404
-    return task
+    try:
+        return permissions.visible_tasks(request.user).select_related("case", "queue").get(code=code)
+    except Task.DoesNotExist:
+        raise Http404 from None
 
 
 @attempts.told("decide")
