@@ -1,33 +1,106 @@
-"""How a story ends: the whole trail is good, and a case tells exactly what happened, in its order.
+"""How a story ends: the whole trail is good, and it tells exactly what happened, in its order.
 
-`from tests.trails import tells`; `tells(case, "case.opened", …)` at the end of a story in one process. Stories with
-processes ask `desk_tells(desk, code, …)`. The files of STORIES need not ask: each of their tests ends so (`conftest`).
+Each test of a module in STORIES has its list in `tests/told/`: who did what, one line for each turn; a story without a
+list fails. `pytest --tell` writes the lists of what it runs anew, to be read before they are committed. Besides,
+`tells(case, "case.opened", …)` at the end of a story says it of one case, and `desk_tells(desk, code, …)` of a desk.
 """
 
 from __future__ import annotations
 
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 import pytest
 
 from agentbridge.record import verifying
-from approvals.models import Case
+from approvals.models import AuditEntry, Case
 from approvals.trail import trailsearch, verification
 from tests.desk import Desk
+from tests.waiting import PATIENCE
 
 # Tests that go through the verbs, and write no row past them.
 STORIES = {
     "approvals": (
-        "api_decision", "attempts", "batch", "case_posts", "claim", "decide", "expiry", "friction", "intake", "not_now",
-        "notes", "reasons", "recall", "sightings", "take",
+        "api_decision", "attempts", "batch", "case_posts", "claim", "decide", "drafts", "expiry", "friction", "intake",
+        "lifecycle", "not_now", "notes", "people", "publishing", "queue_rules", "reasons", "recall", "returning",
+        "sightings", "take", "workbench",
     ),
     "agentbridge": (
-        "checking", "receipts", "resuming", "sealing", "settling", "starting", "translation", "unasked", "watch",
+        "api_runs", "backoff", "erasing", "receipts", "recorder", "registering", "resuming", "sealing",
+        "settling", "standing_still", "starting", "trails", "translation", "two_send_again", "unasked", "unblocking",
+        "watch", "worker",
     ),
+    "ways": ("callers", "connector", "following", "intermediary", "keeping", "push_and_pull", "relay"),
 }  # fmt: skip
+AT_ONCE = ("connector", "following", "intermediary", "keeping", "relay", "worker")  # their programs write side by side
+TOLD = Path(__file__).parent / "told"
+# What the desk writes of itself when its time comes, whatever the story is.
+ITS_OWN = ("anchor.", "checkpoint.", "clock.", "config.", "desk.", "key.")
+
+Lists = dict[str, list[str]]
 
 
 def is_story(item: pytest.Item) -> bool:
     told = item.path.stem.removeprefix("test_") in STORIES.get(item.path.parent.name, ())
-    return told and (item.get_closest_marker("django_db") is not None or "db" in getattr(item, "fixturenames", ()))
+    keeps = item.get_closest_marker("django_db") is not None or "db" in getattr(item, "fixturenames", ())
+    return told and keeps and item.get_closest_marker("tampers") is None
+
+
+class Story:
+    """One test that is told: what its fixtures did stands before it begins."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        module = item.path.stem.removeprefix("test_")
+        self.name, self.file = item.name, TOLD / item.path.parent.name / f"{module}.txt"
+        self.in_any_order = module in AT_ONCE or item.get_closest_marker("in_any_order") is not None
+        self.begun_after = AuditEntry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+
+    def turns(self) -> list[str]:
+        """`alice: task.claimed, task.decided`, with the number of the case where there are several."""
+        rows = AuditEntry.objects.order_by("seq").values_list("seq", "actor__username", "case__code", "verb")
+        rows = [row for row in rows if not row[3].startswith(ITS_OWN)]
+        cases = list(dict.fromkeys(case for _, _, case, _ in rows if case))
+        told = [
+            (f"{who or 'the desk'} in {cases.index(case) + 1}" if case and len(cases) > 1 else who or "the desk", verb)
+            for seq, who, case, verb in rows
+            if seq > self.begun_after
+        ]
+        return list(spoken(sorted(told) if self.in_any_order else told))
+
+    def ends(self) -> None:
+        """Good, and as its list says. What runs beside the story may have a word left to write."""
+        expected = read(self.file).get(self.name)
+        assert expected is not None, f"{self.file.name} tells nothing of {self.name}; `pytest --tell {self.name}` would"
+        late = time.monotonic() + PATIENCE
+        while (told := self.turns()) != expected and time.monotonic() < late:
+            time.sleep(0.05)
+        assert told == expected
+        good()
+
+    def is_written(self) -> None:
+        """Its list, anew; those of other tests stay."""
+        good()
+        write(self.file, read(self.file) | {self.name: self.turns()})
+
+
+def spoken(told: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for who, turn in itertools.groupby(told, key=lambda one: one[0]):
+        counted = ((verb, len(list(same))) for verb, same in itertools.groupby(verb for _, verb in turn))
+        yield f"{who}: {', '.join(verb if count == 1 else f'{verb} ×{count}' for verb, count in counted)}"
+
+
+def read(file: Path) -> Lists:
+    """The lists of one module, by test."""
+    parts = file.read_text("utf-8").strip().split("\n\n") if file.exists() else []
+    return {name: [turn.strip() for turn in turns] for name, *turns in (part.split("\n") for part in parts)}
+
+
+def write(file: Path, told: Lists) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    parts = ("\n".join([name, *(f"    {turn}" for turn in turns)]) for name, turns in sorted(told.items()))
+    file.write_text("\n\n".join(parts) + "\n", "utf-8")
 
 
 def tells(case: Case, *verbs: str) -> None:

@@ -161,6 +161,7 @@ def test_a_refused_one_is_not_done(delivered, carol, adam):
     assert ask(delivered, carol).pk != erasure.pk
 
 
+@pytest.mark.tampers
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [

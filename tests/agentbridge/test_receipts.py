@@ -99,6 +99,7 @@ def test_every_attempt_carries_the_same_bytes(script, alice):
 DELIVERIES = int(os.environ.get("RECEIPTS", "50"))
 
 
+@pytest.mark.in_any_order
 def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice, monkeypatch):
     """R-41; `RECEIPTS=500` for the long run."""
     scripted = script(pausing())

@@ -10,7 +10,7 @@ from agentbridge.models import Incident, Run
 from agentbridge.models.delivery import WAITING
 from approvals import jsontext
 from approvals.models import Case, User
-from tests.bridge_work import Script, delivery, paused_case, register, work
+from tests.bridge_work import Script, delivery, due_again, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, pass_deadline, verbs
 from tests.scripted_agent import (
     HANG,
@@ -144,6 +144,7 @@ def test_429_is_not_taken_and_tried_again_with_equal_entries(script: Script, ali
     assert len({jsontext.member(post.body.decode(), "resume") for post in resumed}) == 1
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_an_agent_that_is_down_gets_its_answer_when_it_is_up_under_the_prepared_run_id(
     script: Script, alice: User
 ) -> None:
@@ -156,8 +157,8 @@ def test_an_agent_that_is_down_gets_its_answer_when_it_is_up_under_the_prepared_
     assert (delivery(case).state, bool(prepared)) == ("ready", True)
 
     agent.up()
-    while delivery(case).state == "ready":
-        work()
+    due_again()
+    work()
     assert [post.json["runId"] for post in agent.posts][1:] == [prepared]
     assert delivery(case).state == "finished"
 
@@ -173,6 +174,7 @@ def test_a_verified_agent_is_asked_again_after_a_lost_answer(script: Script, ali
     assert agent.resumes[0] == agent.resumes[1]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_an_answer_for_an_agent_that_moved_waits_for_a_person(script: Script, alice: User) -> None:
     agent, other = script(pausing(), finishing()), script(finishing())
     case = paused_case(register(agent), alice)
@@ -180,9 +182,9 @@ def test_an_answer_for_an_agent_that_moved_waits_for_a_person(script: Script, al
     decide(only_task(case), alice)
     work()
     register(other)
-    while not case.blocked:
-        work()
-        case.refresh_from_db()
+    due_again()
+    work()
+    case.refresh_from_db()
 
     assert "address changed" in case.blocked
     assert (delivery(case).state, other.posts) == ("ready", [])
@@ -201,6 +203,7 @@ def test_a_history_that_was_changed_on_record_is_not_sent(script: Script, alice:
     assert agent.resumes == []
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_a_deadline_that_passes_before_arming_leaves_the_answer_unsent(script: Script, alice: User) -> None:
     deadline = in_seconds(3600).isoformat()
     agent = script(pausing(interrupt(expiresAt=deadline)), finishing())

@@ -12,7 +12,7 @@ from agentbridge.models import Agent
 from approvals import jsontext
 from approvals.models import AuditEntry, Case, User
 from approvals.refusals import Expired, Invalid, NotAllowed, WrongState
-from tests.bridge_work import Script, ask, delivery, paused_case, register, work
+from tests.bridge_work import Script, ask, delivery, due_again, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, pass_deadline
 from tests.scripted_agent import RESET, Answer, ScriptedAgent, call, failed, finishing, interrupt, pausing, started
 
@@ -155,6 +155,7 @@ def test_nothing_is_sent_again_after_its_deadline(script: Script, alice: User, o
         settle(case, olga, "resend")
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_an_answer_is_bound_to_the_new_address_by_a_person(
     script: Script, agent: ScriptedAgent, alice: User, olga: User, settings: Any
 ) -> None:
@@ -164,9 +165,9 @@ def test_an_answer_is_bound_to_the_new_address_by_a_person(
     decide(only_task(case), alice)
     work()
     register(other)
-    while not case.blocked:
-        work()
-        case.refresh_from_db()
+    due_again()
+    work()
+    case.refresh_from_db()
     settling.rebind(case, reason="moved to another host", by=olga, now=timezone.now())
     work()
     assert (delivery(case).state, len(other.resumes)) == ("finished", 1)

@@ -14,10 +14,12 @@ from approvals.models import Case, Queue, User
 from approvals.models.people import Role
 from approvals.refusals import WrongState
 from tests import bridge_rows as rows
-from tests.people import OpenCase, person, verbs
+from tests.bridge_work import Script, paused_case, register, work
+from tests.people import decide, only_task, person, verbs
 from tests.programs import Program
+from tests.scripted_agent import RESET, Answer, pausing
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -27,13 +29,12 @@ def omar(payments: Queue) -> User:
 
 
 @pytest.fixture
-def case(payments: Queue, open_case: OpenCase) -> Case:
+def case(script: Script, alice: User) -> Case:
     """In doubt, in a queue of high risk."""
+    found = paused_case(register(script(pausing(), Answer([RESET], head=False))), alice)
+    decide(only_task(found), alice)
+    work()
     Queue.objects.update(risk=Queue.Risk.HIGH)
-    found = open_case()
-    run = rows.add_run(rows.add_agent(payments))
-    rows.bind(run, found.tasks.all())
-    rows.attempt(rows.seal(found, run, armed_once=True))
     return found
 
 
@@ -59,6 +60,7 @@ def test_whoever_asked_does_not_agree(case: Case, olga: User) -> None:
     assert state(case) == "in_doubt"
 
 
+@pytest.mark.tampers
 def test_news_of_the_delivery_end_what_was_asked(case: Case, olga: User, omar: User) -> None:
     resend(case, olga)
     resend(case, omar)
@@ -71,11 +73,13 @@ def test_one_person_is_enough_elsewhere(case: Case, olga: User) -> None:
     assert (resend(case, olga), state(case)) == (True, "ready")
 
 
+@pytest.mark.tampers
 def test_one_person_is_enough_for_what_never_left(case: Case, olga: User) -> None:
     Resume.objects.update(state="dead", armed_once=False)
     assert (resend(case, olga), state(case)) == (True, "ready")
 
 
+@pytest.mark.tampers
 def test_a_thread_that_moved_on_since_gets_nothing(case: Case, olga: User, omar: User) -> None:
     resend(case, olga)
     rows.add_run(Resume.objects.get().agent, "later", kind=Run.Kind.OBSERVED)

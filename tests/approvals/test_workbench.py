@@ -187,6 +187,7 @@ def test_only_auditors_note_findings(who, request, task):
         findings.note(task.case, text="Odd.", by=request.getfixturevalue(who), now=timezone.now())
 
 
+@pytest.mark.tampers
 def test_a_finding_without_its_entry_is_noticed(carol, task):
     Finding.objects.create(case=task.case, text="Odd.", by=carol, at=timezone.now())
     assert "no entry tells of" in next(findings.checks()).sentence
