@@ -7,7 +7,8 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ class Carrier:
     token: str
     journal: Journal
     agent_headers: dict[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
     misses: int = 0
     leaving: threading.Event = field(default_factory=threading.Event)
 
@@ -77,7 +79,7 @@ class Carrier:
 
     def in_time(self, job: Job) -> bool:
         """May a job of the connector before this one go on? What it never gave to the agent is not given late."""
-        if job.has("called") or job.has("ours") or 0 <= job.age < LATE_SECONDS:
+        if job.has("called") or job.has("ours") or 0 <= self.clock() - job.kept_at < LATE_SECONDS:
             return True
         log.error("The answer %s lay here too long: it is not given to the agent, the desk asks a person.", job.name)
         job.mark("pushed")

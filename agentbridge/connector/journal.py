@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedWriter
@@ -47,9 +46,9 @@ class Job:
         return path.read_bytes() if path.exists() else b""
 
     @property
-    def age(self) -> float:
-        """Seconds since the input was kept. A clock that was set back makes them less than nothing."""
-        return time.time() - (self.folder / "input").stat().st_mtime
+    def kept_at(self) -> float:
+        """When the input was kept, in seconds of the epoch. A clock that was set back since puts it into the future."""
+        return (self.folder / "input").stat().st_mtime
 
     def has(self, step: str) -> bool:
         return (self.folder / step).exists()

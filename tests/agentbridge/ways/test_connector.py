@@ -237,12 +237,12 @@ def cut_short(body: bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize(("age", "in_time"), [(1000, False), (-1000, False), (0, True)])
 def test_an_answer_that_lay_in_a_stopped_connector_is_not_given_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, in_time: bool
+    tmp_path: Path, age: float, in_time: bool
 ) -> None:
-    monkeypatch.setattr(Job, "age", age)
     with Journal(tmp_path) as journal:
         job = journal.add(json.dumps(asked()).encode())
-        connector = carrier.Carrier(desk="http://desk.invalid", agent="", token="t", journal=journal)
+        since = {"clock": lambda: job.kept_at + age}
+        connector = carrier.Carrier(desk="http://desk.invalid", agent="", token="t", journal=journal, **since)
         assert connector.in_time(job) is in_time and list(journal.open()) == [job] * in_time
 
 
