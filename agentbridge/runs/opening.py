@@ -58,9 +58,11 @@ def words_from_elsewhere(run: Run, messages: Sequence[str]) -> list[str]:
     Our own resumes prove nothing: they send such a history back.
     """
     found = list(words_of_users(messages)) if run.input else []
-    asked = run.thread.runs.exclude(kind=Run.Kind.RESUMED).exclude(input=b"").order_by("-pk")
-    for each in asked[:INPUTS_READ] if found else ():
-        found = without(found, said_in(each))
+    if run.kind != Run.Kind.RESUMED:
+        found = without(found, said_in(run))  # mostly that is all of it
+    others = run.thread.runs.exclude(pk=run.pk).exclude(kind=Run.Kind.RESUMED).exclude(input=b"").order_by("-pk")
+    for pk in others.values_list("pk", flat=True)[:INPUTS_READ] if found else ():
+        found = without(found, said_in(Run.objects.only("input").get(pk=pk)))
         if not found:
             break
     for spoken in Resume.objects.filter(thread=run.thread).exclude(messages=b"") if found else ():
