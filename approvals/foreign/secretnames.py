@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -15,8 +16,11 @@ _BETWEEN = regex.compile(r"[^\p{L}\p{N}*]+")
 def hides(names: tuple[str, ...], name: str) -> bool:
     """Whether one of these names, or patterns with `*`, stands at the end of this one."""
     said = _plain(name).rstrip("0123456789_")
+    joined = said.replace("_", "")  # `PassWord` and `pass_word` are a password too
     return any(
-        fnmatchcase(said, rule) if "*" in rule else said == rule or said.endswith("_" + rule)
+        any(fnmatchcase(one, rule) for one in (said, joined))
+        if "*" in rule
+        else said == rule or said.endswith("_" + rule)
         for rule in _all_plain(names)
     )
 
@@ -28,4 +32,5 @@ def _all_plain(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
-    return str(_BETWEEN.sub("_", _WORD_START.sub("_", name)).strip("_").lower())
+    same = unicodedata.normalize("NFKC", name)
+    return str(_BETWEEN.sub("_", _WORD_START.sub("_", same)).strip("_").lower())

@@ -28,6 +28,7 @@ LOOKS = [KEY, "ghp_" + "a1" * 15, "AKIA" + "B2" * 8, "eyJhbGciOiJI.eyJzdWIiOiIx.
     [
         ("password", True), ("dbPassword", True), ("stripe_api_key", True), ("X-Api-Key", True), ("access_token", True),
         ("Authorization", True), ("client_secret2", True), ("max_tokens", False), ("tokenCount", False),
+        ("PassWord", True), ("pass-word", True), ("\uff50assword", True),
         ("keyboard", False), ("author", False), ("secretary", False),
     ],
 )  # fmt: skip
