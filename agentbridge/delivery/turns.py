@@ -1,8 +1,8 @@
 """Whose turn it is when there is not time for all at once: no answer waits behind another agent's crowd.
 
-By age alone, one answer to a good agent waits until a thousand to agents in trouble have been tried. So the places go
-in turn to the agent that has least to do and to whoever waits longest: the first keeps the quiet ones quick, the second
-lets nobody wait for ever.
+By age alone, one answer to a good agent waits until a thousand to agents in trouble have been tried. So every second
+place goes to the agent that has least to do, which keeps the quiet ones quick; the others go round among all agents, so
+that nobody waits for ever.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ def in_turn(
     turn = Window(RowNumber(), partition_by=F(agent), order_by=oldest)
     crowd = Window(Count("pk"), partition_by=F(agent))
     first = rows.annotate(turn=turn, crowd=crowd).filter(turn__lte=most).order_by(*oldest)
-    longest_waiting = list(first.values_list("pk", agent, "crowd"))
-    least_to_do = sorted(longest_waiting, key=lambda row: row[2] + busy.get(row[1], 0))
-    both = chain.from_iterable(zip(least_to_do, longest_waiting, strict=True))
-    return [(pk, whose) for pk, whose, _crowd in dict.fromkeys(both)]
+    by_age = list(first.values_list("pk", agent, "turn", "crowd"))
+    least_to_do = sorted(by_age, key=lambda row: row[3] + busy.get(row[1], 0))
+    all_round = sorted(by_age, key=lambda row: row[2] + busy.get(row[1], 0))
+    both = chain.from_iterable(zip(least_to_do, all_round, strict=True))
+    return [(pk, whose) for pk, whose, _turn, _crowd in dict.fromkeys(both)]
 
 
 def requests() -> tuple[QuerySet[Resume], QuerySet[Run]]:

@@ -54,12 +54,22 @@ def test_the_only_answer_to_an_agent_is_not_behind_the_many_of_others(agents: An
     assert looked_at(limit=1) == ["quiet"]
 
 
-def test_who_has_waited_longest_comes_every_second_time(agents: Any, ready: Any, payments: Any) -> None:
+def test_every_second_place_goes_round_among_all(agents: Any, ready: Any, payments: Any) -> None:
     for n in range(3):
         ready(agents[0], n)
     for slug in ("first", "second", "third"):
         ready(rows.add_agent(payments, slug), 0)
-    assert looked_at(limit=5) == ["first", "crowded", "second", "crowded", "third"]
+    assert looked_at(limit=5) == ["first", "crowded", "second", "third", "crowded"]
+
+
+def test_the_largest_crowd_gets_its_turn_in_every_round(agents: Any, ready: Any, payments: Any) -> None:
+    others = [rows.add_agent(payments, f"other-{n}") for n in range(3)]
+    for n in range(2):
+        for agent in others:
+            ready(agent, n)
+    for n in range(3):
+        ready(agents[0], n)
+    assert looked_at(limit=6).count("crowded") == 1
 
 
 def test_what_is_under_way_counts_like_what_waits(agents: Any, ready: Any, settings: Any) -> None:
