@@ -42,11 +42,12 @@ def new_case(paused: Paused, *, previous: Case | None, asked_before: dict[str, T
     """One case for all that this run asks; what makes it unanswerable is said in `blocked`."""
     thread: Thread = paused.run.thread
     flags = flagging.of_case(paused.view, paused.pauses)
+    spoken = list(calls_in(paused.messages))
     return intake.NewCase(
         agent=paused.agent.slug,
         thread_key=thread.key,
         refs={"agent": paused.agent.slug, "threadId": thread.thread_id, "runId": paused.run.run_id},
-        tasks=[new_task(paused, pause, asked_before=asked_before) for pause in paused.pauses],
+        tasks=[new_task(paused, pause, asked_before=asked_before, spoken=spoken) for pause in paused.pauses],
         previous=previous,
         flags=flags,
         blocked=unanswerable(paused),
@@ -63,12 +64,14 @@ def unanswerable(paused: Paused) -> str:
     return ""
 
 
-def new_task(paused: Paused, pause: Pause, *, asked_before: dict[str, Task]) -> intake.NewTask:
+def new_task(
+    paused: Paused, pause: Pause, *, asked_before: dict[str, Task], spoken: flagging.Spoken
+) -> intake.NewTask:
+    """`spoken`: the calls that the messages carry."""
     interrupt = pause.interrupt
     deadline = expiry.read_deadline(interrupt.expires_at) if interrupt.expires_at is not None else None
     before = asked_before.get(interrupt.id or "")
     kit = paused.dialect.kit(pause)
-    spoken = list(calls_in(paused.messages))
     flags = flagging.of_task(pause, deadline=deadline, spoken=spoken, asked_again=before)
     return intake.NewTask(
         refs={

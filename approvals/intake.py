@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -15,12 +16,13 @@ from django.db import transaction
 from approvals import audit, exhibits, headlines, jsontext, locking
 from approvals.foreign import hiding, masking
 from approvals.kit import VerdictKit
-from approvals.models import Case, Exhibit, Queue, Task
+from approvals.models import AuditEntry, Case, Exhibit, Queue, Task
 from approvals.models.cases import State
 from approvals.models.people import Role
 from approvals.verbs import casework
 
 Flag = Mapping[str, Any]
+PORTION = 50  # questions that are written at once: an exhibit can be large
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,17 +65,18 @@ def open_case(new: NewCase, *, now: datetime) -> Case:
         thread_key=new.thread_key,
         flags=[dict(flag) for flag in new.flags],
     )
-    tasks = [_open_task(case, position, task, now) for position, task in enumerate(new.tasks)]
+    tasks = _open_tasks(case, new.tasks, now)
     agent = new.tasks[0].exhibit.agent_name
-    audit.record(
+    last = audit.record(
         "case.opened",
         f"{agent} paused and asks {_count(len(tasks))}" + (f", but: {new.blocked}" if new.blocked else "."),
         case=case,
         data={"tasks": [task.code for task in tasks], "quarantined": new.quarantined, "flags": case.flags},
         now=now,
     )
+    eligible = cache(_eligible)
     for task, asked in zip(tasks, new.tasks, strict=True):
-        _record_opened(task, asked.exhibit, now)
+        last = _record_opened(task, asked.exhibit, eligible(task.queue), after=last, now=now)
     return case
 
 
@@ -91,7 +94,7 @@ def refreeze(task: Task, content: exhibits.Content, *, now: datetime, kit: Verdi
     version = task.exhibits.count() + 1
     Exhibit.objects.create(task=task, version=version, body=body, digest=digest, frozen_at=now)
     before, task.shown_digest = task.shown_digest, digest
-    _index(task, content)
+    _index(task, content, hiding.rules_for(task.queue, task.agent))
     task.kit = kit.to_json() if kit else task.kit
     task.flags = [*task.flags, *(dict(flag) for flag in content.flags if dict(flag) not in task.flags)]
     task.save(
@@ -116,8 +119,23 @@ def refreeze(task: Task, content: exhibits.Content, *, now: datetime, kit: Verdi
     return True
 
 
-def _open_task(case: Case, position: int, new: NewTask, now: datetime) -> Task:
-    body, digest = exhibits.freeze(new.exhibit)
+def _open_tasks(case: Case, new: Sequence[NewTask], now: datetime) -> list[Task]:
+    """In portions: what is frozen for a thousand questions need not be in memory at once."""
+    rules = cache(lambda queue: hiding.rules_for(queue, case.agent))
+    tasks: list[Task] = []
+    for first in range(0, len(new), PORTION):
+        asked = new[first : first + PORTION]
+        frozen = [exhibits.freeze(one.exhibit) for one in asked]
+        made = [_task(case, first + n, one, frozen[n][1], rules(one.queue)) for n, one in enumerate(asked)]
+        shown = [Exhibit(task=task, version=1, body=body, digest=digest, frozen_at=now)
+                 for task, (body, digest) in zip(made, frozen, strict=True)]  # fmt: skip
+        Task.objects.bulk_create(made)
+        Exhibit.objects.bulk_create(shown)
+        tasks += made
+    return tasks
+
+
+def _task(case: Case, position: int, new: NewTask, digest: str, rules: masking.Rules) -> Task:
     task = Task(
         case=case,
         position=position,
@@ -134,28 +152,28 @@ def _open_task(case: Case, position: int, new: NewTask, now: datetime) -> Task:
         kit=new.kit.to_json(),
         flags=[dict(flag) for flag in new.flags],
     )
-    _index(task, new.exhibit)
-    task.save(force_insert=True)
-    Exhibit.objects.create(task=task, version=1, body=body, digest=digest, frozen_at=now)
+    _index(task, new.exhibit, rules)
     return task
 
 
-def _index(task: Task, content: exhibits.Content) -> None:
+def _index(task: Task, content: exhibits.Content, rules: masking.Rules) -> None:
     # Reason and tool stand in addresses too, where half a surrogate pair cannot.
     task.agent_name, task.reason = content.agent_name, jsontext.printable(content.reason)
     task.tool = jsontext.printable(content.tool.name) if content.tool else ""
     # Lists and search keep no secrets; the exhibit does, for those who decide.
-    with masking.applying(hiding.rules_for(task.queue, task.agent)):
+    with masking.applying(rules):
         content = hiding.without_secrets(content)
     task.headline = headlines.headline(content)
     codes = (task.code, task.case.code, task.agent)
     task.search_text = headlines.search_text(content, jsontext.loads(task.refs), codes)
 
 
-def _record_opened(task: Task, content: exhibits.Content, now: datetime) -> None:
+def _record_opened(
+    task: Task, content: exhibits.Content, eligible: list[str], *, after: AuditEntry, now: datetime
+) -> AuditEntry:
     tool = content.tool and (content.tool.name or "a tool without a name")
     what = f"to run {tool}" if tool else f"a question ({content.reason})"
-    audit.record(
+    return audit.record(
         "task.opened",
         f"{content.agent_name} asks in queue “{task.queue.name}”: {what}.",
         task=task,
@@ -169,23 +187,29 @@ def _record_opened(task: Task, content: exhibits.Content, now: datetime) -> None
             "asking": task.asking,
             "shownDigest": task.shown_digest,
             "flags": task.flags,
-            "rules": _rules(task),
+            "rules": _rules(task, eligible),
         },
+        after=after,
         now=now,
     )
 
 
-def _rules(task: Task) -> dict[str, Any]:
-    """What held at the pause, for whoever asks years later: who could have decided, by pseudonym, and on what terms."""
+def _eligible(queue: Queue) -> list[str]:
+    """Who could decide in it now, by pseudonym."""
+    reviewers = queue.members.filter(is_active=True, groups__name=Role.REVIEWER)
+    return list(reviewers.order_by("pseudonym").values_list("pseudonym", flat=True))
+
+
+def _rules(task: Task, eligible: list[str]) -> dict[str, Any]:
+    """What held at the pause, for whoever asks years later: who could have decided, and on what terms."""
     queue = task.queue
-    eligible = queue.members.filter(is_active=True, groups__name=Role.REVIEWER).order_by("pseudonym")
     return {
         "queue": queue.name,
         "risk": queue.risk,
         "reasonRequired": queue.reason_required,
         "wholeTextFirst": queue.whole_text_first,
         "kitDigest": exhibits.digest(task.kit),
-        "eligible": list(eligible.values_list("pseudonym", flat=True)),
+        "eligible": eligible,
     }
 
 

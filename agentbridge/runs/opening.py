@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import OuterRef, Subquery
 
 from agentbridge import flagging, translation
 from agentbridge.delivery import outgoing
@@ -47,8 +49,8 @@ def open_case(run: Run, view: RunView, dialect: Dialect, pauses: Sequence[Pause]
     if previous is not None and not new.quarantined:
         supersede(previous, now=now)
     case = intake.open_case(new, now=now)
-    for task in case.tasks.all():
-        run.interrupts.filter(position=task.position).update(task=task)
+    asking = Task.objects.filter(case=case, position=OuterRef("position"))
+    run.interrupts.filter(position__lt=len(pauses)).update(task=Subquery(asking.values("pk")[:1]))
     return case
 
 
@@ -100,21 +102,25 @@ def newest_case(thread: Thread) -> Case | None:
 def asked_before(thread: Thread, pauses: Sequence[Pause]) -> dict[str, Task]:
     """K-4: the same id, or the same call with equal arguments, was a question of this thread before."""
     earlier = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("pk")
+    asking, calling = {pause.interrupt.id for pause in pauses} - {None}, defaultdict[str, list[Pause]](list)
+    for pause in pauses:
+        if pause.call is not None:
+            calling[pause.call.id].append(pause)
     found: dict[str, Task] = {}
     for task in earlier:
         refs = translation.refs_of(task)
-        for pause in pauses:
-            id_ = pause.interrupt.id
-            if id_ is not None and (refs.get("interruptId") == id_ or is_same_call(task, pause)):
-                found[id_] = task
+        if refs.get("interruptId") in asking:
+            found[refs["interruptId"]] = task
+        for pause in calling.get(refs.get("gatedCallId") or "", ()):
+            if pause.interrupt.id is not None and is_same_call(task, pause):
+                found[pause.interrupt.id] = task
     return found
 
 
 def is_same_call(task: Task, pause: Pause) -> bool:
-    if pause.call is None or pause.call.id != translation.refs_of(task).get("gatedCallId"):
-        return False
+    """Of a call that has the id of the task's."""
     tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
-    return tool is not None and same_arguments(tool.args_text, pause.call.args)
+    return tool is not None and pause.call is not None and same_arguments(tool.args_text, pause.call.args)
 
 
 def supersede(case: Case, *, now: datetime) -> None:

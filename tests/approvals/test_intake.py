@@ -35,6 +35,15 @@ def test_queue_sorts_by_the_cases_deadline(open_case):
     assert order == [soon, late, never]
 
 
+def test_a_long_case_costs_little_more_than_an_entry_for_each_question(open_case, django_assert_max_num_queries):
+    many = 2 * intake.PORTION + 1
+    with django_assert_max_num_queries(many + 40):
+        case = open_case(many)
+
+    assert list(case.tasks.order_by("position").values_list("position", flat=True)) == list(range(many))
+    assert {task.exhibits.get().digest for task in case.tasks.all()} == {task.shown_digest for task in case.tasks.all()}
+
+
 def test_case_that_asks_nothing_is_refused(db):
     new = intake.NewCase(agent="a", thread_key="", refs={}, tasks=[])
 
