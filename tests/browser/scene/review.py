@@ -79,13 +79,14 @@ def unusual(stage: Stage) -> dict[str, View]:
     stage.payer.asks("pay_again", {"amount": 6}, thread="thread-again")
     unread = pushed(stage, call("pay_unread"), interrupt(message="May I?", expiresAt="next Tuesday"))
     nameless = pushed(stage, call("pay_nameless"), {"reason": "tool_call", "toolCallId": "tc-1", "message": "May I?"})
+    many = case("alice", refunds(stage))
     late = stage.payer.asks("pay_late", {"amount": 5}, minutes=0.05)
     stage.payer.asks("pay_soon", {"amount": 5}, minutes=4)
     return {
         "case-low": case("alice", letter), "case-hostile": case("alice", stage.payer.asks("pay_supplier", HOSTILE)),
         "case-long": case("alice", long), "text-whole": View("alice", f"tasks/{long['code']}/text/arguments/"),
         "case-secret": case("alice", secret), "case-two-queues": case("bob", both),
-        "case-broken": case("alice", broken),
+        "case-broken": case("alice", broken), "case-many": many, "record-many": View("carol", f"{many.path}record/"),
         "case-withdrawn": case("alice", gone), "case-superseded": case("alice", again),
         "case-unreadable-deadline": case("alice", unread), "case-blocked": case("alice", nameless),
         "case-blocked-operator": case("olga", nameless), "case-expired": case("alice", late),
@@ -181,6 +182,18 @@ def two_queues(stage: Stage) -> Json:
     calls = call("pay_invoice", json.dumps({"amount": 71}), "tc-1") + call("write_letter", '{"to": "Y. Sato"}', "tc-2")
     stage.payer.push(thread, calls, interrupt("int-1", "tc-1"), interrupt("int-2", "tc-2"))
     return stage.desk.open_tasks(thread, "bob")[0]
+
+
+def refunds(stage: Stage) -> Json:
+    """The first of more tasks than one page shows whole; some are decided."""
+    thread, numbers = f"thread-{secrets.token_hex(6)}", range(1, 71)
+    told = ({"order": f"A-{2000 + n}", "amount": 4.5 * n, "note": "The parcel never arrived."} for n in numbers)
+    calls = b"".join(call("refund", json.dumps(args), f"tc-{n}") for n, args in zip(numbers, told, strict=True))
+    stage.payer.push(thread, calls, *(interrupt(f"int-{n}", f"tc-{n}") for n in numbers))
+    first, second, third, *_rest = stage.desk.open_tasks(thread)
+    stage.desk.decide(second, "approved")
+    stage.desk.decide(third, "rejected", "bob")
+    return first
 
 
 def pushed(stage: Stage, calls: bytes, question: Json) -> Json:
