@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -19,10 +18,8 @@ from django.utils import timezone
 from agentbridge.models import Agent, Resume, Run
 from agentbridge.record import verifying
 from approvals.models import AuditEntry, Case, Decision, Queue, User
-from approvals.refusals import AlreadyDecided
 from approvals.trail import verification
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
-from tests.agentbridge.ways.test_relay import until
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
 from tests.scripted_agent import RESET, Answer, call, finished, finishing, interrupt, pausing, result, started
@@ -257,21 +254,6 @@ def test_the_trail_says_whose_answer_it_was_and_what_was_not_passed_on(web: str,
     assert said.sentence.startswith("The caller approved")
     told = json.loads(AuditEntry.objects.get(verb="resume.asked").data)
     assert told["leftOut"] == ["messages", "forwardedProps", "/resume/0/metadata"] and told["runId"] == "run-2"
-
-
-def test_t98_a_reviewer_and_a_caller_at_once_make_one_decision(web: str, script: Script, alice: User) -> None:
-    agent = script(pausing(), finishing())
-    asking = caller(web, agent)
-    task, codes = only_task(Case.objects.get()), []
-    calling = threading.Thread(target=lambda: codes.append(asking.run(answers(NO)).status_code))
-    with bridge():
-        calling.start()
-        with contextlib.suppress(AlreadyDecided):
-            decide(task, alice)
-        calling.join()
-        until(lambda: agent.resumes)
-    said = {"person": [[YES]], "caller": [[NO]]}[Decision.objects.get().by_kind]
-    assert agent.resumes == said and codes == [200 if said == [[NO]] else 409]
 
 
 def test_the_desk_shows_a_callers_decision_and_its_trail_holds(
