@@ -37,8 +37,8 @@ class Database(Protocol):
 class Delivery:
     """One attempt. `reached` says afterwards whether the agent could be connected to."""
 
-    def __init__(self, ticket: Ticket, db: Database) -> None:
-        self.ticket, self.db = ticket, db
+    def __init__(self, ticket: Ticket, db: Database, *, arming: Database | None = None) -> None:
+        self.ticket, self.db, self.arming = ticket, db, arming or db
         self.reached = True
         self.trailing = False
         self.dropped = asyncio.Event()
@@ -56,7 +56,7 @@ class Delivery:
 
     async def arm(self) -> None:
         """Raises `NotArmed` for whatever forbids the first byte, also that it comes too long after its record."""
-        since = await self.db(arm, self.ticket)
+        since = await self.arming(arm, self.ticket)
         if monotonic() - since > longest_stand(first=self.ticket.resume_pk is None):
             raise Stale("This worker stood still between arming and sending; nothing was sent.")
 

@@ -51,6 +51,8 @@ class Worker:
     def __init__(self, *, owner: str = "") -> None:
         self.owner = owner or f"{platform.node()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.db = DatabaseThreads()
+        # What is due, and the last step before a first byte, must not wait behind what two hundred others have to say.
+        self.looking, self.arming = DatabaseThreads(1), DatabaseThreads(1)
         self.pulse = DatabaseThreads(1)  # a lease must not wait behind the work that it covers
         self.breakers = Breakers()
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}
@@ -75,8 +77,8 @@ class Worker:
         finally:
             heart.cancel()
             await asyncio.gather(heart, return_exceptions=True)
-            await self.db.close()
-            await self.pulse.close()
+            for threads in (self.db, self.looking, self.arming, self.pulse):
+                await threads.close()
             log.info("bridge.stopped", worker=self.owner)
 
     async def _work(self, *, once: bool) -> None:
@@ -103,8 +105,8 @@ class Worker:
         """Start whatever can be started now. Database trouble is waited out, never the end of the worker."""
         sweeping_now = monotonic() - self._swept >= SWEEP_SECONDS
         try:
-            await self.db(self.statistics.tend)
-            tickets, sealed = await self.db(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
+            await self.looking(self.statistics.tend)
+            tickets, sealed = await self.looking(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
         except Exception:
             log.exception("bridge.look_failed", worker=self.owner)
             await asyncio.sleep(POLL_SECONDS)
@@ -122,7 +124,7 @@ class Worker:
         for other in self.deliveries.values():
             if other.ticket.thread_pk == ticket.thread_pk:
                 other.dropped.set()  # a delivery never waits for the reading on of an ended run
-        delivery = Delivery(ticket, self.db)
+        delivery = Delivery(ticket, self.db, arming=self.arming)
         task = asyncio.create_task(self._deliver(delivery))
         self.deliveries[task] = delivery
         task.add_done_callback(self._ended)
@@ -156,7 +158,7 @@ class Worker:
         """Until the trail moves, a stream ends, or half a second has passed."""
         end, head = monotonic() + POLL_SECONDS, self._head
         while (left := end - monotonic()) > 0 and not self.stopping.is_set():
-            head = await self.db(head_of_trail)
+            head = await self.looking(head_of_trail)
             if head != self._head or self._ended_one:
                 break
             await self.bell.wait(left)
