@@ -34,7 +34,9 @@ STORIES = {
     ),
     "ways": ("callers", "connector", "following", "intermediary", "keeping", "push_and_pull", "relay"),
 }  # fmt: skip
-AT_ONCE = ("connector", "following", "intermediary", "keeping", "relay", "worker")  # their programs write side by side
+AT_ONCE = (  # their programs write side by side
+    "callers", "connector", "following", "intermediary", "keeping", "push_and_pull", "relay", "worker",
+)  # fmt: skip
 TOLD = Path(__file__).parent / "told"
 # What the desk writes of itself when its time comes, whatever the story is.
 ITS_OWN = ("anchor.", "checkpoint.", "clock.", "config.", "desk.", "key.")
