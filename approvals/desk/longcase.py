@@ -23,7 +23,7 @@ from approvals.models.cases import State, TaskQuerySet
 from approvals.models.people import Role
 from approvals.verbs import batch
 
-MOST_WHOLE = 25  # tasks that one page shows whole
+MOST_WHOLE = 50  # tasks that one page shows whole
 LISTED = 50  # on one page of the list
 HEAVY = ("kit", "refs", "results", "search_text", "flags")  # of a task: what no list shows
 DECIDING = (Role.REVIEWER, Role.OPERATOR)
