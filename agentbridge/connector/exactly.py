@@ -34,7 +34,7 @@ def objects(body: bytes, name: str) -> list[bytes]:
                 return found
             if depth == 0:
                 found.append(body[start : sign.end()])
-    raise Cut(found)
+    raise Cut([one for one in found if _is_json(one)])  # cut inside a string, its text may have closed the last one
 
 
 def document(sent: bytes, frames: list[str]) -> bytes:
@@ -43,7 +43,7 @@ def document(sent: bytes, frames: list[str]) -> bytes:
     return b'{"input":' + sent + b',"events":[' + ",".join(events).encode("utf-8", "surrogatepass") + b"]}"
 
 
-def _is_json(text: str) -> bool:
+def _is_json(text: str | bytes) -> bool:
     try:
         json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

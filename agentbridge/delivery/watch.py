@@ -81,20 +81,31 @@ def _compared(task: Task, view: RunView, retold: Mapping[str, str]) -> Compared 
     calls = frozenset(refs[name] for name in ("toolCallId", "gatedCallId") if refs.get(name))
     proposal = exhibits.load(task.exhibits.order_by("-version")[0].body).proposal
     edits = decision.edits if decision else None
-    again = [view.calls[id_] for id_ in calls if id_ in view.calls]
-    repeated = [call.args for call in again if call.args and call.state != "incomplete"]
+    asked = refs.get("gatedCallId") or refs.get("toolCallId") or ""  # the call whose arguments were proposed
+    call = view.calls.get(asked)
+    repeated = call.args if call is not None and call.args and call.state != "incomplete" else None
     return Compared(
         task=task,
         verdict=decision.verdict if decision else Verdict.CANCELLED,
         calls=calls,
         proposal=proposal,
         expected=edits or proposal,
-        results=[result for result in view.results if result.tool_call_id in calls],
-        repeated=next(iter(repeated), None),
-        strange=_strange(
-            [*repeated, *(retold[id_] for id_ in calls if id_ in retold)], known=[edits or proposal, proposal]
-        ),
+        results=[
+            result for result in view.results if result.tool_call_id in calls and not _told_back(result, decision)
+        ],
+        repeated=repeated,
+        strange=_strange([repeated, retold.get(asked)], known=[edits or proposal, proposal]),
     )
+
+
+def _told_back(result: ResultView, decision: Decision | None) -> bool:
+    """Whether a result is only what was answered: frameworks keep an answer, or the comment to a no, as the call's."""
+    if decision is None:
+        return False
+    is_answer = decision.answer is not None and same_arguments(result.text, decision.answer)
+    if decision.verdict == Verdict.APPROVED:
+        return is_answer and result.retold
+    return is_answer or result.text.strip() == decision.comment.strip() != ""
 
 
 def _retold(view: RunView) -> dict[str, str]:
@@ -102,10 +113,10 @@ def _retold(view: RunView) -> dict[str, str]:
     return {id_: args for id_, _name, args in calls_in(view.messages)} if view.snapshot_seen else {}
 
 
-def _strange(said: Sequence[str], *, known: Sequence[str | None]) -> str | None:
+def _strange(said: Sequence[str | None], *, known: Sequence[str | None]) -> str | None:
     """The first argument text that is none of those a person has seen; None where they have seen none."""
     seen = [text for text in known if text is not None]
-    others = (text for text in said if not any(same_arguments(text, each) for each in seen))
+    others = (text for text in said if text and not any(same_arguments(text, each) for each in seen))
     return next(others, None) if seen else None
 
 
@@ -201,7 +212,8 @@ def _other_call(each: Compared, view: RunView, told: Sequence[Compared]) -> Find
     if each.verdict != Verdict.APPROVED or each.results or not each.calls:
         return None
     ours = {id_ for other in told for id_ in other.calls}
-    strange = [result for result in view.results if result.tool_call_id not in ours | view.calls.keys()]
+    streamed = (result for result in view.results if not result.retold)
+    strange = [result for result in streamed if result.tool_call_id not in ours | view.calls.keys()]
     if not strange:
         return None
     named = strange[0].tool_call_id

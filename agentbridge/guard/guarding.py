@@ -198,8 +198,9 @@ class Guard:
         owed = self._owed.get(key, {})
         for run, end in list(owed.items()):
             await self.db(self.journal.conclude, run, end)
-            del owed[run]
-        self._owed.pop(key, None)
+            owed.pop(run, None)
+        if not owed:
+            self._owed.pop(key, None)
 
     async def heard(self, source: Live | Replay) -> None:
         """Somebody received all of it: what was refused may be tried again, and an ordinary run needs no record."""

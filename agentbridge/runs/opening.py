@@ -27,7 +27,7 @@ NO_MORE = "An agent that asks without end is not answered any more: an operator 
 # A case is opened in one transaction and answered as a whole: nobody could, and everybody would wait meanwhile.
 MOST = 1000
 SHOWN_OF_MORE = 20
-INPUTS_READ = 20  # the newest; each mostly repeats those before it
+INPUTS_READ = 20  # of a longer conversation nothing is said
 WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
 
 
@@ -62,8 +62,10 @@ def words_from_elsewhere(run: Run, messages: Sequence[str]) -> list[str]:
     found = list(words_of_users(messages)) if run.input else []
     if run.kind != Run.Kind.RESUMED:
         found = without(found, said_in(run))  # mostly that is all of it
-    others = run.thread.runs.exclude(pk=run.pk).exclude(kind=Run.Kind.RESUMED).exclude(input=b"").order_by("-pk")
-    for pk in others.values_list("pk", flat=True)[:INPUTS_READ] if found else ():
+    others = run.thread.runs.exclude(pk=run.pk).exclude(kind=Run.Kind.RESUMED)
+    if found and (others.filter(input=b"").exists() or others.count() > INPUTS_READ):
+        return []  # it may stand in what was erased, or lies too far back
+    for pk in others.order_by("-pk").values_list("pk", flat=True) if found else ():
         found = without(found, said_in(Run.objects.only("input").get(pk=pk)))
         if not found:
             break

@@ -27,7 +27,10 @@ from approvals.workbench import findings
 @login_required
 @hidden.by_the_rules
 def case_record(request: PersonRequest, code: str) -> HttpResponse:
-    """`?chain=1`: every case of the conversation, one after the other. `?all=1`: every question of a long case."""
+    """`?chain=1`: every case of the conversation, one after the other. `?all=1`: every question of a long case.
+
+    `?entry=N`: the part of a long case that an entry tells of.
+    """
     case = find_case(request, code)
     around = record.chain_of(request.user, case)
     whole = request.GET.get("chain") == "1"
@@ -70,6 +73,8 @@ def told(request: PersonRequest, case: Case) -> dict[str, Any]:
 def part_of(request: PersonRequest, found: Record) -> tuple[list[Question], list[dict[str, int | bool]]]:
     """The questions that are drawn, and the pages of a case that has more; none where all of them are."""
     count, here = len(found.questions), case_page.number(request.GET.get("from", ""))
+    if told_by := case_page.number(request.GET.get("entry", "")):
+        here = found.number_of(told_by)
     if count <= record.ON_A_PAGE or request.GET.get("all") == "1":
         return found.questions, []
     start = (here - 1 if 1 <= here <= count else 0) // record.ON_A_PAGE * record.ON_A_PAGE

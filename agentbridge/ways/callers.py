@@ -59,7 +59,7 @@ def _take(case: Case, entries: Sequence[Entry], asked: RunInput, body: bytes, *,
         if case.state == State.OPEN:
             _decide(case, entries, asked, body, now=now)
             return
-    except reviewing.AlreadyDecided:
+    except (reviewing.AlreadyDecided, starting.RunKnown):  # also by the same caller, at the same moment
         case.refresh_from_db()
         if case.state == State.OPEN:  # a reviewer has answered some of it: the rest is theirs too
             raise

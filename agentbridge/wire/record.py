@@ -57,6 +57,7 @@ class ResultView:
     parts: str | None = None  # text of JSON where the content came as a list of parts
     subagent_run_id: str | None = None
     known: bool = True  # False: no call of this thread that we know has this id
+    retold: bool = False  # only the run's snapshot of the messages has it
 
 
 @dataclass(slots=True, kw_only=True)

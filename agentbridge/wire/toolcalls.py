@@ -49,7 +49,7 @@ def results_retold(view: RunView) -> list[ResultView]:
         if type(call) is str and call in open_:
             text, parts = result_text(message.get("content"), jsontext.member(source, "content") or '""')
             id_ = str(message.get("id", ""))
-            found.append(ResultView(tool_call_id=call, message_id=id_, text=text, parts=parts))
+            found.append(ResultView(tool_call_id=call, message_id=id_, text=text, parts=parts, retold=True))
     return found
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHARE = 4  # an agent may have so many times as many open as are still free: of 200, one alone gets 160
 
 
 class Room:
-    """`left` places; `streams` names the agent of each stream that is open already."""
+    """`left` places. `streams`: the agent of each stream that is open already; `look` counts the worker's looks."""
 
-    def __init__(self, left: int, streams: Iterable[int] = ()) -> None:
-        self.left = left
+    def __init__(self, left: int, streams: Iterable[int] = (), *, look: int = 0) -> None:
+        self.left, self.look = left, look
         self._open = Counter(streams)
+
+    def order(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """In every second look the second comes first: when there is one place at a time, it would never have any."""
+        return [*wanted[1::-1], *wanted[2:]] if self.look % 2 else list(wanted)
 
     def full(self) -> set[int]:
         """Agents that get no place now."""

@@ -52,7 +52,7 @@ class Worker:
         self.owner = owner or f"{platform.node()[:30]}-{os.getpid()}-{secrets.token_hex(4)}"
         self.db = DatabaseThreads()
         # What is due, and the last step before a first byte, must not wait behind what two hundred others have to say.
-        self.looking, self.arming = DatabaseThreads(1), DatabaseThreads(1)
+        self.looking, self.arming = DatabaseThreads(1), DatabaseThreads(2)
         self.pulse = DatabaseThreads(1)  # a lease must not wait behind the work that it covers
         self.breakers = Breakers()
         self.deliveries: dict[asyncio.Task[None], Delivery] = {}
@@ -60,6 +60,7 @@ class Worker:
         self.bell = Bell()
         self.statistics = Statistics()
         self._swept = 0.0
+        self._looks = 0
         self._ended_one = False  # since the last look
         self._head = -1
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,7 +119,8 @@ class Worker:
 
     def _room(self) -> Room:
         streams = [each.ticket.agent_pk for each in self.deliveries.values() if not each.trailing]
-        return Room(settings.WORKER_STREAMS - len(streams), streams)
+        self._looks += 1
+        return Room(settings.WORKER_STREAMS - len(streams), streams, look=self._looks)
 
     def _begin(self, ticket: Ticket) -> None:
         for other in self.deliveries.values():
@@ -204,7 +206,8 @@ def find_work(owner: str, breakers: Breakers, room: Room, *, sweep: bool) -> tup
     for queue in (resuming, queueing):
         if room.left > 0:
             closed = breakers.closed_to(now) | room.full()
-            tickets += claimed(queue, queue.claimable(now, closed=closed, limit=room.left), owner, breakers, room)
+            wanted = room.order(queue.claimable(now, closed=closed, limit=room.left + 1))
+            tickets += claimed(queue, wanted, owner, breakers, room)
     return tickets, any(sealed)
 
 

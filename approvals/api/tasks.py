@@ -148,6 +148,8 @@ def decide(request: HttpRequest, code: str) -> HttpResponse:
         decision = reviewing.decide(task, by=asking, idempotency_key=key, now=now, **given)
         if decision.recalled_at or decision.voided_at:  # the same key again, and since then it was taken back
             return shown(asking, code)
+        if decision.shown_digest != decision.task.shown_digest:  # the same key again, and something else is shown now
+            return shown(asking, code)
         return answer(shapes.decided(decision, asking=asking, now=timezone.now()))
 
     return once(request, act, now=now)

@@ -137,6 +137,8 @@ def around(user: User, case: Case, task: Task, *, listed_from: int = 0, now: dat
 
 def differing(user: User, task: Task, shown: Content) -> siblings.Differing | None:
     """Where a call differs from those of its tool on its page of the list; calls too long for a page are left out."""
+    if shown.tool is None:
+        return None
     listed = _listed(task.case, task.position // LISTED * LISTED).exclude(pk=task.pk).filter(tool=task.tool)
     near = [other.pk for other in listed.select_related("queue") if permissions.can_see(user, other)]
     newest = Exhibit.objects.filter(task__in=near, digest=F("task__shown_digest")).order_by("task__position")

@@ -132,6 +132,12 @@ class Record:
         """Whether this person sees every task of it, and so what was sent for all of them."""
         return not self.hidden
 
+    def number_of(self, seq: int) -> int:
+        """Which question an entry tells of, as people count; 1 for the case as a whole."""
+        tasks = [question.task.pk for question in self.questions]
+        told = next((entry.task_id for entry in self.entries if entry.seq == seq), None)
+        return tasks.index(told) + 1 if told in tasks else 1
+
     def part(self, start: int) -> list[Question]:
         """As many questions as a page holds, from the one at this place on."""
         return self.questions[start : start + ON_A_PAGE]

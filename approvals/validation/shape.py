@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from approvals import jsontext
-from approvals.validation.check import DATA, REFERENCES, subschemas
+from approvals.validation.check import CONTAINERS, DATA, REFERENCES, subschemas
 
 Schema = dict[str, Any]
 TIGHTEST: dict[str, Callable[..., Any]] = {
@@ -150,8 +150,15 @@ def _moved(value: Any, place: str) -> Any:
         return value
     reference = value.get("$ref")
     leads = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
-    moved = {name: inner if name in DATA else _moved(inner, place) for name, inner in value.items()}
+    moved = {name: inner if name in DATA else _moved_within(name, inner, place) for name, inner in value.items()}
     return moved | ({"$ref": place + reference[1:]} if leads and isinstance(reference, str) else {})
+
+
+def _moved_within(keyword: str, value: Any, place: str) -> Any:
+    """A container's own names are no keywords: a member may be called `default`."""
+    if keyword in CONTAINERS and isinstance(value, dict):
+        return {name: _moved(inner, place) for name, inner in value.items()}
+    return _moved(value, place)
 
 
 def is_fixed(node: Schema) -> bool:

@@ -72,6 +72,22 @@ def test_promise_and_outcome(
     assert found == kinds
 
 
+@pytest.mark.parametrize("said", ["wrong account", '{"approved": false}'])
+def test_our_own_no_kept_as_the_result_is_no_deed(script: Script, alice: User, said: str) -> None:
+    told, kinds, _case = seen(script, alice, "rejected", retold(ORIGINAL, said), finished(), comment="wrong account")
+    assert told.startswith("Denied; nothing ran") and kinds == []
+
+
+def test_our_own_yes_kept_as_the_result_is_no_execution(script: Script, alice: User) -> None:
+    told, kinds, _case = seen(script, alice, "approved", retold(ORIGINAL, '{"approved":true}'), finished())
+    assert told.startswith("Accepted, no evidence") and kinds == ["approved_not_run"]
+
+
+def test_a_snapshot_without_arguments_tells_of_no_others(script: Script, alice: User) -> None:
+    told, kinds, _case = seen(script, alice, "approved", retold(""), result(), finished())
+    assert (told, kinds) == ("Executed as approved.", [])
+
+
 def test_an_edit_that_ran_is_said_so(script: Script, alice: User) -> None:
     said, kinds, _case = seen(script, alice, "approved", call(args=EDITED), result(), finished(), edits=EDITED)
     assert (said, kinds) == ("Executed as approved, with the edits.", [])

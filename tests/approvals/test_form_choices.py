@@ -121,6 +121,12 @@ def test_a_part_of_a_schema_stands_alone_with_all_it_refers_to() -> None:
     assert schemas.problems(text, '{"kids":[{"kids":[{"n":"1"}]}]}')
 
 
+def test_a_member_may_be_called_like_a_keyword_and_still_refers_to_the_whole() -> None:
+    root = {"properties": {"n": {"type": "integer"}, "t": {"properties": {"default": {"$ref": "#/properties/n"}}}}}
+    text = schemas.part(root, root["properties"]["t"])
+    assert [one.pointer for one in schemas.problems(text, '{"default":"x"}')] == ["/default"]
+
+
 def test_a_schema_that_repeats_itself_by_name_is_laid_out() -> None:
     node = {
         "$dynamicAnchor": "node",

@@ -128,6 +128,22 @@ def test_a_call_is_compared_with_those_beside_it_in_the_list(read, long_case):
     assert "Differs from 49 other calls beside it in the list at amount 1.50" in read(f"/cases/{long_case.code}/").text
 
 
+def test_questions_without_a_call_are_compared_with_nothing(read, open_case, payments):
+    question = exhibits.Content(reason="confirmation", message="Sure?", agent_name="Payments bot")
+    case = open_case(tasks=[new_task(payments, n, exhibit=question) for n in range(1, FEW)])
+    assert "beside it in the list" not in read(f"/cases/{case.code}/").text
+
+
+def test_an_entry_leads_to_the_part_of_the_record_that_tells_of_it(read, alice, open_case):
+    case = open_case(30)
+    first, last = case.tasks.order_by("position")[0], case.tasks.order_by("-position")[0]
+    decide(last, alice)
+    entry = AuditEntry.objects.get(verb="task.decided")
+    source = read(f"/cases/{case.code}/record/?entry={entry.seq}").source
+    assert f'id="entry-{entry.seq}"' in source and last.code in source and first.code not in source
+    assert f"?entry={entry.seq}#entry-{entry.seq}" in read("/audit/").source
+
+
 def test_equal_ones_are_still_decided_side_by_side(read, open_case):
     links = read(f"/cases/{open_case(FEW).code}/").links()
     (address,) = [link for link in links if link.startswith("/queue/side-by-side/")]

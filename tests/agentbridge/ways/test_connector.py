@@ -111,9 +111,9 @@ def test_a_slow_run_keeps_no_other_answer_waiting(host: Outside, script: Script,
         until(Resume.objects.filter(state="finished").exists)
         assert Resume.objects.latest("pk").state == "finished" and Resume.objects.earliest("pk").state == "armed"
     finally:
-        seen.set()
         process.kill()
         process.communicate()
+        seen.set()
 
 
 @pytest.mark.parametrize("url", ["agent.internal", "ftp://agent/", "http://"])
@@ -143,7 +143,7 @@ def test_a_kill_while_the_agent_answers_calls_it_no_second_time(
 ) -> None:
     agent = script(Answer([started(), result(), 30.0, finished()]))
     process = connector(approved, agent, tmp_path)
-    until(lambda: any(job.stream for job in jobs(tmp_path)))
+    until(lambda: any(job.stream.count(b"\n\n") == 2 for job in jobs(tmp_path)))
     process.send_signal(signal.SIGKILL)
     process.communicate()
     once(approved, agent, tmp_path)
@@ -197,6 +197,12 @@ NO_LIST = [b"", b"{}", b'{"resumes":[{"a":1}', b'{"others":[]}', b"<html>", CUT]
 def test_what_is_no_list_of_answers_is_not_taken_for_one(body: bytes) -> None:
     with pytest.raises(ValueError, match="The answer"):
         exactly.objects(body, "resumes")
+
+
+def test_what_was_cut_inside_a_text_that_closes_brackets_is_not_whole() -> None:
+    with pytest.raises(exactly.Cut) as broken_off:
+        exactly.objects(b'{"resumes":[{"a":1},{"b":"}', "resumes")
+    assert broken_off.value.found == [b'{"a":1}']
 
 
 def test_what_somebody_else_answers_in_the_place_of_the_desk_is_waited_out(web: str, tmp_path: Path) -> None:
