@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from datetime import timedelta
 
@@ -96,12 +95,12 @@ def test_every_attempt_carries_the_same_bytes(script, alice):
     assert len({json.dumps(entries) for entries in scripted.resumes}) == 1
 
 
-DELIVERIES = int(os.environ.get("RECEIPTS", "50"))
+DELIVERIES = 50
 
 
 @pytest.mark.in_any_order
 def test_many_deliveries_carry_one_receipt_each_in_every_attempt(script, alice, monkeypatch):
-    """R-41; `RECEIPTS=500` for the long run."""
+    """R-41; `make soak ARGS=r41` is the long run."""
     scripted = script(pausing())
     attempts = defaultdict(list)
 

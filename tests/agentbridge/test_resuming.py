@@ -119,10 +119,10 @@ AFTER = [
 def test_what_came_back_decides_and_nothing_is_sent_twice(
     script: Script, alice: User, settings: Any, answer: Answer, state: str, letter: str
 ) -> None:
-    if HANG in answer.parts:
-        settings.FIRST_EVENT_SECONDS = 3
     agent = script(pausing(), answer)
     case = decided(agent, alice)
+    if HANG in answer.parts:
+        settings.FIRST_EVENT_SECONDS = 3
     work()
 
     assert (delivery(case).state, delivery(case).answer_class) == (state, letter)

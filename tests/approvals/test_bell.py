@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from approvals import audit, bell
 from approvals.bell import Bell
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,7 +22,7 @@ def write() -> None:
     connection.close()
 
 
-async def heard_after(deed: Any, *, seconds: float = 5) -> bool:
+async def heard_after(deed: Any, *, seconds: float = PATIENCE) -> bool:
     async with Bell() as own:
         while await own.wait(0.3):
             continue  # what is left from before

@@ -36,15 +36,21 @@ def at(page: Page, desk: Desk, task: Json) -> None:
     page.wait_for_selector("live-feed[data-state=live]", state="attached")
 
 
+def arrived(page: Page, task: Json) -> None:
+    """On another page, whose keys are read."""
+    expect(page.locator(f"#head-{task['code']}")).to_be_focused()
+    page.wait_for_selector("live-feed[data-state=live]", state="attached")
+
+
 def test_the_keyboard_leads_from_task_to_task_and_on_after_a_decision(
     running_desk: Desk, sign_in: SignIn, tasks: list[Json]
 ) -> None:
     page = sign_in("alice")
     at(page, running_desk, tasks[3])
     page.keyboard.press("j")
-    expect(page.locator(f"#head-{tasks[4]['code']}")).to_be_focused()
+    arrived(page, tasks[4])
     page.keyboard.press("k")
-    expect(page.locator(f"#head-{tasks[3]['code']}")).to_be_focused()
+    arrived(page, tasks[3])
     page.keyboard.press("a")
     page.keyboard.press("Enter")
     expect(page.locator(f"#head-{tasks[4]['code']}")).to_be_focused()
@@ -81,6 +87,7 @@ def test_it_is_worked_through_without_a_script(running_desk: Desk, sign_in: Sign
     page = sign_in("alice", java_script_enabled=False)
     page.goto(f"{running_desk.url}/cases/{tasks[0]['case']}/")
     page.click("text=Next >> nth=0")
+    expect(page).to_have_url(re.compile(rf"\?task={tasks[1]['code']}"))
     page.click("button[value=rejected]")
     expect(page.locator(f"#head-{tasks[2]['code']}")).to_be_visible()
     page.click(f"#case-list a[href*='{tasks[1]['code']}']")

@@ -63,8 +63,8 @@ def test_t4_comments_are_no_events_but_count_as_life() -> None:
 def test_t4_an_agent_that_only_comments_for_longer_than_the_idle_time_is_waited_for(
     script: Script, alice: User, settings: Any
 ) -> None:
-    settings.IDLE_SECONDS = settings.FIRST_EVENT_SECONDS = 3
-    agent = script(Answer([*[b": ping\n\n", 0.2] * 17, *pausing().parts]))
+    settings.IDLE_SECONDS = settings.FIRST_EVENT_SECONDS = 8
+    agent = script(Answer([*[b": ping\n\n", 0.5] * 18, *pausing().parts]))
     assert paused_case(register(agent), alice).state == "open"
 
 

@@ -230,8 +230,8 @@ def test_an_end_that_is_spelled_otherwise_waits_for_its_case_too(web: str, scrip
 def test_a_caller_who_reads_gets_all_that_a_database_standing_still_held_back(
     web: str, script: Script, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.UNREAD_LIMIT = 2**16
-    told = frame(type="CUSTOM", name="note", value="RUN_FINISHED") + frame(type="CUSTOM", value="y" * 2**16) * 8
+    settings.UNREAD_LIMIT = 2**17
+    told = frame(type="CUSTOM", name="note", value="RUN_FINISHED") + frame(type="CUSTOM", value="y" * 2**16) * 16
     store = keeping.store
 
     def pause(portions: Any) -> None:
