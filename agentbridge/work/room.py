@@ -16,8 +16,8 @@ class Room:
         self._open = Counter(streams)
 
     def order(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """In every second look the second comes first: when there is one place at a time, it would never have any."""
-        return [*wanted[1::-1], *wanted[2:]] if self.look % 2 else list(wanted)
+        """Where there is one place at a time, the second gets it in every second look: else it never would."""
+        return [*wanted[1::-1], *wanted[2:]] if self.left == 1 and self.look % 2 else list(wanted)
 
     def full(self) -> set[int]:
         """Agents that get no place now."""
