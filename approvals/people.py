@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
+from django.db.models import QuerySet
 
 from approvals import audit, tokens
 from approvals.models import Queue, User
@@ -98,11 +99,16 @@ def give_token(person: User, *, by: User | None = None, now: datetime) -> str:
     return token
 
 
+def named(name: str) -> QuerySet[User]:
+    """Whoever has this name, or nobody."""
+    # As people sign in with it: a name may be typed in pieces (NFD), and the form for signing in puts them together.
+    exactly = User.objects.filter(username=name)
+    return exactly if exactly.exists() else User.objects.filter(username=User.normalize_username(name))
+
+
 def _person(name: str) -> User:
     """Locked, so that a decision being made with the old rights ends first."""
-    # As people sign in with it: a name may be typed in pieces (NFD), and the form for signing in puts them together.
-    rows, normal = User.objects.select_for_update(no_key=True), User.normalize_username(name)
-    return rows.filter(username=name).first() or rows.filter(username=normal).first() or User(username=normal)
+    return named(name).select_for_update(no_key=True).first() or User(username=User.normalize_username(name))
 
 
 def _queues(names: Sequence[str], by: User | None, now: datetime) -> list[Queue]:

@@ -59,6 +59,26 @@ def add(name: str, *, role: Role, queues: Sequence[str], service: bool, by: User
     return people.set_user(name, role=role, queues=queues, service=service, by=by, now=now)
 
 
+@transaction.atomic
+def appoint(
+    name: str, *, role: Role, queues: Sequence[str], service: bool, password: str | None, now: datetime
+) -> User:  # fmt: skip
+    """From the shell: somebody new, or another role, other queues and, where one is given, another password.
+
+    What they hold and may decide no more is free again. Raises ValidationError (a weak password), WrongState.
+    """
+    turn(*people.named(name))
+    known = list(people.named(name).select_for_update(no_key=True))
+    if service or role != Role.ADMIN:
+        for person in known:
+            _keep_an_administrator(person)
+    lost = [task for person in known for task in _held(person) if not Right(person, role, queues).covers(task)]
+    _let_go(lost)
+    appointed = people.set_user(name, role=role, queues=queues, service=service, password=password, now=now)
+    _tell_free(lost, f"{appointed.display_name} may not decide it any more", None, now)
+    return appointed
+
+
 def shown(person: User) -> str:
     """What a form keeps of the rights that it shows, to notice that they changed meanwhile."""
     return jsontext.dumps(people.rights_of(person))
@@ -211,11 +231,10 @@ def _locked(person: User) -> User:
 
 
 def _keep_an_administrator(person: User) -> None:
-    """Raises WrongState when nobody else could sign in and look after people."""
-    if person.role != Role.ADMIN:
-        return
-    others = User.objects.filter(is_active=True, is_service=False, groups__name=Role.ADMIN).exclude(pk=person.pk)
-    if not any(other.role == Role.ADMIN and other.has_usable_password() for other in others):
+    """Raises WrongState when they look after people, and nobody else could sign in and do it."""
+    able = User.objects.filter(is_active=True, is_service=False, groups__name=Role.ADMIN)
+    left = [one.pk for one in able if one.role == Role.ADMIN and one.has_usable_password()]
+    if left == [person.pk]:
         said = _("%(name)s is the only administrator who can sign in. Make somebody else one first.")
         raise WrongState(said % {"name": person.display_name})
 

@@ -227,6 +227,32 @@ def test_commands_do_the_same_as_the_page(alice, adam):
         call_command("enable_user", "nemo", "--reason", "back")
 
 
+@pytest.mark.parametrize("words", [("--role", "reviewer"), ("--role", "admin", "--service")])
+def test_the_shell_keeps_the_last_administrator_too(adam, words):
+    person("robot", Role.ADMIN, service=True)
+    with pytest.raises(CommandError, match="only administrator"):
+        call_command("add_user", "adam", *words)
+    adam.refresh_from_db()
+    assert adam.role == Role.ADMIN and adam.has_usable_password() and not adam.is_service
+    person("ada", Role.ADMIN)
+    call_command("add_user", "adam", *words)
+    assert json.loads(entry("role.changed").data)["from"]["role"] == "admin"
+
+
+def test_one_who_could_not_sign_in_anyway_may_become_something_else(db):
+    call_command("add_user", "mistaken", "--role", "admin")
+    call_command("add_user", "mistaken", "--role", "auditor")
+    assert User.objects.get(username="mistaken").role == Role.AUDITOR
+
+
+def test_another_role_from_the_shell_frees_what_they_may_decide_no_more(alice, task):
+    claiming.claim(task, by=alice, now=timezone.now())
+    call_command("add_user", "alice", "--role", "reviewer", "--queue", "travel")
+    task.refresh_from_db()
+    assert task.claimed_by is None
+    assert entry("task.released").sentence == f"{task.code} is free again: alice may not decide it any more."
+
+
 def test_who_lost_the_role_meanwhile_changes_nobody(alice, adam):
     person("adam", Role.AUDITOR)
     with pytest.raises(NotAllowed):

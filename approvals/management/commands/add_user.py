@@ -8,8 +8,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from approvals import people
 from approvals.models.people import Role
+from approvals.refusals import WrongState
+from approvals.verbs import staffing
 
 
 class Command(BaseCommand):
@@ -28,11 +29,13 @@ class Command(BaseCommand):
         if service and password:
             raise CommandError("A service person has no password: it decides by token only.")
         try:
-            person = people.set_user(
+            person = staffing.appoint(
                 name, role=Role(role), queues=queue, service=service, password=password, now=timezone.now()
             )
         except ValidationError as problem:
             raise CommandError(" ".join(problem.messages)) from None
+        except WrongState as refused:
+            raise CommandError(str(refused)) from None
         self.stdout.write(f"{role} {person.username}" + (f" in {', '.join(queue)}" if queue else ""))
         if not service and not person.has_usable_password():
             self.stderr.write("No password yet: set one with --password-stdin.")
