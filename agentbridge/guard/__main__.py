@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import sqlite3
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,6 +36,9 @@ def main(words: Sequence[str] | None = None) -> int:
         return serve(given)
     except (Unusable, NoKeys) as reason:
         sys.stderr.write(f"{reason}\n")
+        return 1
+    except sqlite3.Error as reason:
+        sys.stderr.write(f"The state file {given.state} cannot be read or written: {reason}.\n")
         return 1
 
 

@@ -31,6 +31,7 @@ STREAMS = 200  # open at once
 WAITING = 16  # inputs of one thread
 TRAILING_SECONDS = 5.0  # of silence after a run's end
 PRUNE_SECONDS = 3600.0
+REPAY_SECONDS = 1.0  # between two tries to write down what is owed to the journal
 ENDS = (b"RUN_", b"_ERROR")  # parts that may decide something are synced before they are passed on
 
 
@@ -63,6 +64,8 @@ class Guard:
         self._lanes: dict[str, Lane] = {}
         self._owed: dict[str, dict[int, Conclusion]] = {}  # of each thread: ends that are not written down yet
         self._tending: asyncio.Task[None] | None = None
+        self._repaying: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
     async def db(self, deed: Callable[..., Any], *args: Any, **named: Any) -> Any:
@@ -138,8 +141,10 @@ class Guard:
         finally:
             try:
                 await self._conclude(live, read, end)
-            except sqlite3.Error as problem:  # tried again before anybody is told anything about this thread
+            except sqlite3.Error as problem:
                 log.error("How a run ended cannot be written down yet: %s", problem)
+                if self._repaying is None or self._repaying.done():
+                    self._repaying = asyncio.create_task(self._repay())
             finally:  # a run that cannot be concluded blocks nobody who waits
                 lane.live = None
                 live.end()
@@ -191,16 +196,35 @@ class Guard:
             read.close(cut="The connection to the agent was lost.")
             end = reading.conclude(read, status=200 if live.head.done() and not live.head.exception() else None)
         self._owed.setdefault(live.ask.key, {})[live.run] = end
-        await asyncio.shield(self._write_down(live.ask.key))
+        await self._write_down(live.ask.key)
 
     async def _write_down(self, key: str) -> None:
-        """How the runs of this thread ended. Raises sqlite3.Error; what is not on record then is still owed."""
-        owed = self._owed.get(key, {})
-        for run, end in list(owed.items()):
-            await self.db(self.journal.conclude, run, end)
-            owed.pop(run, None)
-        if not owed:
+        """How the runs of this thread ended, each once, whoever asks for it and however soon they go away again.
+
+        Raises sqlite3.Error; what is not on record then is still owed.
+        """
+        if key in self._owed:
+            await asyncio.shield(self._pay(key))
+
+    async def _pay(self, key: str) -> None:
+        async with self._writing:
+            owed = self._owed.get(key, {})
+            while owed:
+                run, end = next(iter(owed.items()))
+                await self.db(self.journal.conclude, run, end)
+                del owed[run]
             self._owed.pop(key, None)
+
+    async def _repay(self) -> None:
+        """Until the file can be written again: what is owed does not wait until somebody asks for its thread."""
+        while self._owed:
+            await asyncio.sleep(REPAY_SECONDS)
+            try:
+                for key in list(self._owed):
+                    await self._write_down(key)
+            except sqlite3.Error as problem:
+                log.debug("Not yet: %s", problem)
+        log.info("How every run ended is written down.")
 
     async def heard(self, source: Live | Replay) -> None:
         """Somebody received all of it: what was refused may be tried again, and an ordinary run needs no record."""

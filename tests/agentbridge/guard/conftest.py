@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -61,6 +62,11 @@ class Door:
 def events(response: httpx.Response) -> list[Json]:
     assert response.status_code == 200, response.text
     return [json.loads(line[6:]) for line in response.text.splitlines() if line.startswith("data: ")]
+
+
+def full(*_args: object, **_named: object) -> None:
+    """In place of a deed of the journal."""
+    raise sqlite3.OperationalError("database or disk is full")
 
 
 Before = Callable[..., Door]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -11,7 +10,7 @@ import pytest
 
 from agentbridge.guard import app
 from agentbridge.guard.journal import Journal
-from tests.agentbridge.guard.conftest import NO, YES, Before, answer, asked, events
+from tests.agentbridge.guard.conftest import NO, YES, Before, answer, asked, events, full
 from tests.scripted_agent import (
     RESET,
     Answer,
@@ -262,10 +261,6 @@ def test_what_cannot_be_recorded_is_not_passed_on(before: Before, monkeypatch: p
     assert events(door.post("r-3", [answer()]))[-1]["outcome"] == {"type": "success"}
 
 
-def full(*_args: object, **_named: object) -> None:
-    raise sqlite3.OperationalError("database or disk is full")
-
-
 def test_an_end_that_cannot_be_written_down_is_written_before_anything_else_is_judged(
     before: Before, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +283,19 @@ def test_an_answer_cut_off_by_a_full_disk_is_a_doubt_that_its_owner_can_settle(
         door.post("r-2", [answer()])
     assert door.code("r-3", [answer()]) == "RESUME_IN_DOUBT" and len(door.agent.posts) == 2
     assert door.http.get(door.url + "/healthz").json()["inDoubt"] == 1
+
+
+def test_what_could_not_be_written_down_is_written_as_soon_as_it_can_be(
+    before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door = before(pausing(), Answer([started(), RESET]), pausing())
+    door.post("r-1")
+    with monkeypatch.context() as disk:
+        disk.setattr(Journal, "conclude", full)
+        door.post("r-2", [answer()]), door.post("r-3", thread="t-2")
+        assert door.http.get(door.url + "/healthz").json()["inDoubt"] == 0
+    until(lambda: door.http.get(door.url + "/healthz").json()["inDoubt"] == 1, "an end written without a caller")
+    assert door.code("r-4", [answer(id_="int-9")], thread="t-2") == "UNKNOWN_INTERRUPT"
 
 
 def test_what_cannot_be_tidied_breaks_nobody_s_stream(before: Before, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from agentbridge.guard import __main__ as program
-from tests.agentbridge.guard.conftest import answer, asked
+from agentbridge.guard.journal import Journal
+from tests.agentbridge.guard.conftest import answer, asked, full
 from tests.agentbridge.guard.programs import ROOT, Bank, GuardProcess
 from tests.scripted_agent import RESET, Answer, ScriptedAgent, finished, frame, pausing, started
 from tests.waiting import PATIENCE
@@ -50,6 +51,15 @@ def test_settling_needs_a_doubt_and_what_was_found_out(tmp_path: Path, capsys: A
     assert program.main([*state, "--settle", "t"]) == 2
     assert program.main([*state, "--settle", "t", "--as", "open"]) == 1
     assert "There is no state file" in capsys.readouterr().err
+
+
+def test_a_state_file_that_cannot_be_written_is_said(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Journal(tmp_path / "state").close()
+    monkeypatch.setattr(Journal, "settle", full)
+    assert program.main(["--state", str(tmp_path / "state"), "--settle", "t", "--as", "open"]) == 1
+    assert "cannot be read or written: database or disk is full." in capsys.readouterr().err
 
 
 def test_an_owner_settles_beside_the_running_guard(tmp_path: Path, capsys: Any) -> None:
