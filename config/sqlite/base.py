@@ -1,15 +1,19 @@
-"""Django's SQLite backend, but its writers take turns (`config.sqlite.turns`) and its log is written ahead."""
+"""Django's SQLite backend, but its writers take turns (`config.sqlite.turns`) and its log is written ahead.
+
+A commit returns when it is on the disk, for which its turn is over already (`config.sqlite.disk`).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3 import base
 
+from config.sqlite import disk
 from config.sqlite.turns import Turns, turns_for
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "VACUUM", "REINDEX")
@@ -26,14 +30,30 @@ class TurnTakingCursor(base.SQLiteCursorWrapper):
     """Single statements outside a transaction take their turn too."""
 
     desk: DatabaseWrapper
+    _rows: Sequence[Any] = ()  # fetched, but not yet handed out
 
     def execute(self, query: str, params: Any = None) -> Any:
-        with self.desk.turn_for(query):
-            return super().execute(query, params)
+        with self.desk.turn_for(query) as is_alone:
+            done = super().execute(query, params)
+            if is_alone and self.description:  # of RETURNING: SQLite commits when the last row is fetched
+                self._rows = super().fetchall()
+            return done
 
     def executemany(self, query: str, param_list: Iterable[Any]) -> Any:
         with self.desk.turn_for(query):
             return super().executemany(query, param_list)
+
+    def fetchone(self) -> Any:
+        return next(iter(self.fetchmany(1)), None) if self._rows else super().fetchone()
+
+    def fetchmany(self, size: int | None = 1) -> list[Any]:
+        if not self._rows:
+            return super().fetchmany(size)
+        handed, self._rows = list(self._rows[:size]), self._rows[size:]
+        return handed
+
+    def fetchall(self) -> list[Any]:
+        return self.fetchmany(len(self._rows)) if self._rows else super().fetchall()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -61,12 +81,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return cursor
 
     @contextmanager
-    def turn_for(self, query: str) -> Iterator[None]:
-        if self._held is None and query.lstrip()[:8].upper().startswith(WRITES):
+    def turn_for(self, query: str) -> Iterator[bool]:
+        """Whether the statement writes and has no transaction around it."""
+        is_alone = self._held is None and query.lstrip()[:8].upper().startswith(WRITES)
+        if is_alone:
             with self._turn():
-                yield
+                yield True
+            self._reach_disk()
         else:
-            yield
+            yield False
 
     def _start_transaction_under_autocommit(self) -> None:
         self._take_turn()
@@ -79,6 +102,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
         self._give_turn_back()  # only after success: a failed COMMIT is still a transaction, and is rolled back next
+        self._reach_disk()
 
     def _rollback(self) -> None:
         try:
@@ -99,6 +123,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             yield
         finally:
             self._give_turn_back()
+
+    def _reach_disk(self) -> None:
+        if not self.is_in_memory_db():
+            disk.reach(str(self.settings_dict["NAME"]))
 
     def _take_turn(self) -> None:
         if self._held is None and not self.is_in_memory_db():

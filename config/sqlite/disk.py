@@ -1,0 +1,29 @@
+"""A commit waits for the disk after its writer has given the turn back.
+
+`synchronous = FULL` makes SQLite wait inside the commit: for these milliseconds nobody else may write. With `NORMAL` it
+hands the commit to the operating system and goes on; the waiting is done here, by whoever committed, before anybody is
+told that it is so. Writers wait side by side, and one write of the disk serves them all.
+
+What a reader sees a moment before it is on the disk can only be lost together with all that came after it: the log is
+written in order, and a later commit that has reached the disk has taken the earlier ones along.
+"""
+
+from __future__ import annotations
+
+import os
+
+from django.db.utils import OperationalError
+
+
+def reach(database: str) -> None:
+    """Return when all commits so far are on the disk. Raises OperationalError where they cannot be."""
+    try:
+        log = os.open(f"{database}-wal", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:  # moved into the database file, which SQLite does not do before both are on the disk
+        return
+    try:
+        os.fdatasync(log)
+    except OSError as trouble:
+        raise OperationalError(f"disk I/O error: {trouble}") from trouble
+    finally:
+        os.close(log)
