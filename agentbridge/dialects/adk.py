@@ -27,9 +27,8 @@ class ADK(Plain):
     name = "adk"
     mark = "adk"
 
-    def pause(self, run: RunView, interrupt: InterruptView) -> Pause:
-        pause = super().pause(run, interrupt)
-        return replace(pause, call=real_call(run, interrupt) or pause.call)
+    def subject(self, run: RunView, interrupt: InterruptView) -> CallView | None:
+        return real_call(run, interrupt) or super().subject(run, interrupt)
 
     def legacy(self, run: RunView) -> list[Pause]:
         """L-4: an unanswered call of the asking tool, whose arguments are what the metadata would hold."""

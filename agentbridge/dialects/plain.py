@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agentbridge.dialects import evidence, kits, sending
 from agentbridge.dialects.contract import Answered, Flag, Pause, Sending
-from agentbridge.wire.record import InterruptView, RunView
+from agentbridge.wire.record import CallView, InterruptView, RunView
 from approvals.kit import VerdictKit
 
 
@@ -33,9 +33,13 @@ class Plain:
     def pause(self, run: RunView, interrupt: InterruptView) -> Pause:
         """One interrupt with the call it is about."""
         claimed = evidence.claim(interrupt)
-        call = evidence.subject(interrupt, run, claimed)
+        call = self.subject(run, interrupt)
         flags = evidence.flags(interrupt, call, claimed)
         return Pause(interrupt=interrupt, call=call, schema=interrupt.response_schema, flags=flags)
+
+    def subject(self, run: RunView, interrupt: InterruptView) -> CallView | None:
+        """The call that would run."""
+        return evidence.subject(interrupt, run, evidence.claim(interrupt))
 
     def legacy(self, run: RunView) -> list[Pause]:
         """Pauses that this framework announces without an outcome."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentbridge import dialects
+from agentbridge import dialects, flagging
 from agentbridge.dialects import Answered, Dialect, Pause, Sending
 from agentbridge.wire import protocol
 from agentbridge.wire.reading import Reader
 from agentbridge.wire.record import RunView
+from agentbridge.wire.toolcalls import calls_in
 from approvals import jsontext
 
 STREAMS = Path(__file__).parents[1] / "streams"
@@ -125,6 +126,14 @@ def test_the_recorded_answer_is_what_would_be_sent(folder, number, name, said):
 def test_a_run_that_asked_nothing_opens_nothing(path):
     _, pauses, _ = dialects.recognise(run_of(path.parent.as_posix(), int(path.stem[3:])))
     assert pauses == []
+
+
+@pytest.mark.parametrize(("folder", "number", "name", "said"), PAUSES + ANSWERED_OTHERWISE + BY_SETTING)
+def test_an_agent_that_says_one_thing_only_is_not_accused_of_two(folder, number, name, said):
+    _, pauses, _ = dialects.recognise(run_of(folder, number), name)
+    spoken = list(calls_in(run_of(folder, number).messages))
+    flags = [flagging.of_task(pause, deadline=None, spoken=spoken, asked_again=None) for pause in pauses]
+    assert not [flag["slug"] for found in flags for flag in found if flag["slug"].startswith("conflicting")]
 
 
 def test_several_questions_of_langgraph_get_one_entry_with_a_map():

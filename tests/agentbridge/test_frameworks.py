@@ -123,6 +123,13 @@ class TestADK:
     def test_a_call_that_only_the_metadata_knows_is_shown_as_such(self):
         _, [pause], _ = dialects.recognise(paused(self.asked(original="elsewhere")))
         assert (pause.call.id, pause.call.name, pause.call.state) == ("elsewhere", "refund", "missing")
+        assert [flag["slug"] for flag in pause.flags] == ["arguments-missing"]
+
+    def test_the_made_up_call_is_not_held_against_the_real_one(self):
+        made_up = call("adk-1", "adk_request_confirmation", "{}")
+        for name, flags in (("refund", []), ("pay", ["conflicting-tool"])):
+            _, [pause], _ = dialects.recognise(paused(self.asked(), calls=[call("c1", name), made_up]))
+            assert (pause.call.id, [flag["slug"] for flag in pause.flags]) == ("c1", flags)
 
     def test_the_default_of_the_adapter_opens_only_by_setting(self):
         target = f'{{"id":"c1","name":"refund","args":{ARGS}}}'
