@@ -36,8 +36,7 @@ def shown(user: User, code: str) -> HttpResponse:
     """The case as it is now, read afresh."""
     found = find(user, code)
     incidents = visibility.incidents(user).filter(case=found).select_related("case", "task", "run", "closed_by")
-    rows = list(incidents.order_by("pk"))
-    return answer(shapes.case(found, asking=user, incidents=rows, now=timezone.now()))
+    return answer(shapes.case(found, asking=user, incidents=incidents.order_by("pk"), now=timezone.now()))
 
 
 @router.get("cases/{code}", response={200: schema.Case, **schema.READ}, by_alias=True, summary="One case")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ from approvals.api.stamps import stamp, stamp_or_none
 from approvals.models import Case, State, User
 
 
-def case(found: Case, *, asking: User, incidents: list[Incident], now: datetime) -> dict[str, Any]:
+def case(found: Case, *, asking: User, incidents: Iterable[Incident], now: datetime) -> dict[str, Any]:
     """A case with its tasks; those of queues that are not the asking person's only by name.
 
     The delivery is read first: its end and the case's are one transaction, so whoever reads of an end finds the rest.

@@ -48,6 +48,15 @@ def test_a_settled_case_is_held_while_it_can_be_recalled(alice, case, settings):
     assert program.post(f"cases/{case.code}/recall").json()["state"] == "open"
 
 
+def test_whoever_reads_of_an_end_reads_what_was_wrong_with_it(alice, case, run, django_assert_max_num_queries):
+    rows.seal(case, run)
+    with django_assert_max_num_queries(60) as asked:
+        Program(alice).get(f"cases/{case.code}")
+    read = [query["sql"].partition("FROM")[2].split()[0].strip('"') for query in asked if "FROM" in query["sql"]]
+    last = max(at for at, table in enumerate(read) if table == "agentbridge_resume")
+    assert read.index("agentbridge_incident") > last
+
+
 def test_a_delivery_is_told_with_entries_and_attempts(alice, case, run):
     resume = rows.seal(case, run, answer_class="H")
     rows.attempt(resume)
