@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -20,7 +19,8 @@ import pytest
 from agentbridge.connector import carrier, exactly
 from agentbridge.connector.journal import InUse, Job, Journal
 from agentbridge.connector.wire import Errors
-from agentbridge.models import Resume, Run
+from agentbridge.models import Agent, Resume, Run
+from agentbridge.ways import pull
 from approvals.models import Case, User
 from tests.agentbridge.ways.desk import Outside, asked, outside
 from tests.agentbridge.ways.test_push_and_pull import DOCUMENT
@@ -56,6 +56,33 @@ def approved(host: Outside, alice: User) -> Outside:
     decide(only_task(Case.objects.get()), alice)
     work()
     return host
+
+
+@pytest.fixture
+def fetching(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Who waits for an answer at the desk, and every look of theirs for one."""
+    inside: list[object] = []
+    owed, hand_out = pull.owed, pull.hand_out
+
+    @contextmanager
+    def counted() -> Iterator[None]:
+        inside.append(mine := object())
+        try:
+            yield
+        finally:
+            inside.remove(mine)
+
+    async def waits(agent: Agent, **told: Any) -> list[bytes]:
+        with counted():
+            return await owed(agent, **told)
+
+    def looks(agent: Agent) -> list[bytes]:
+        with counted():
+            return hand_out(agent)
+
+    monkeypatch.setattr(pull, "owed", waits)
+    monkeypatch.setattr(pull, "hand_out", looks)
+    return inside
 
 
 def pushed(thread: str) -> dict[str, Any]:
@@ -129,8 +156,9 @@ def test_it_waits_for_a_desk_that_is_away(approved: Outside, script: Script, tmp
     agent = script(finishing())
     away = Outside("http://127.0.0.1:9", approved.agent, approved.tokens)
     process = connector(away, agent, tmp_path)
-    time.sleep(1)
-    assert process.poll() is None
+    assert process.stderr is not None
+    for _try in range(2):
+        assert any(b"The desk cannot be reached" in line for line in process.stderr)
     process.kill()
     process.communicate()
     once(approved, agent, tmp_path)
@@ -152,15 +180,15 @@ def test_a_kill_while_the_agent_answers_calls_it_no_second_time(
 
 @wire
 def test_a_kill_while_it_waits_hands_the_next_answer_to_the_next_connector(
-    host: Outside, script: Script, tmp_path: Path, alice: User
+    host: Outside, script: Script, tmp_path: Path, alice: User, fetching: list[object]
 ) -> None:
     host.push(DOCUMENT)
     agent = script(finishing())
     process = connector(host, agent, tmp_path)
-    time.sleep(1)
+    until(lambda: fetching, "the connector waits at the desk")
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    time.sleep(0.5)
+    until(lambda: not fetching, "the desk sees that it is gone")
     decide(only_task(Case.objects.get()), alice)
     work()
     once(host, agent, tmp_path)
@@ -242,9 +270,7 @@ def cut_short(body: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("age", "in_time"), [(1000, False), (-1000, False), (0, True)])
-def test_an_answer_that_lay_in_a_stopped_connector_is_not_given_late(
-    tmp_path: Path, age: float, in_time: bool
-) -> None:
+def test_an_answer_that_lay_in_a_stopped_connector_is_not_given_late(tmp_path: Path, age: float, in_time: bool) -> None:
     with Journal(tmp_path) as journal:
         job = journal.add(json.dumps(asked()).encode())
         since = {"clock": lambda: job.kept_at + age}
