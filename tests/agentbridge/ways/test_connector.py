@@ -169,7 +169,7 @@ def test_it_waits_for_a_desk_that_is_away(approved: Outside, script: Script, tmp
 def test_a_kill_while_the_agent_answers_calls_it_no_second_time(
     approved: Outside, script: Script, tmp_path: Path
 ) -> None:
-    agent = script(Answer([started(), result(), 30.0, finished()]))
+    agent = script(Answer([started(), result(), HANG]))
     process = connector(approved, agent, tmp_path)
     until(lambda: any(job.stream.count(b"\n\n") == 2 for job in jobs(tmp_path)))
     process.send_signal(signal.SIGKILL)
