@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,16 +13,14 @@ from agentbridge.models import Agent
 from approvals.models import Case, Decision, User
 from tests.agentbridge.ways.desk import Outside, outside
 from tests.bridge_work import Script, quick, script, work
+from tests.node.programs import DECIDE, RUN, WAIT, begin, told
 from tests.people import decide, only_task
 from tests.scripted_agent import finishing, pausing
 from tests.served import served
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 __all__ = ["quick", "script"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.node, pytest.mark.node_client]
-HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "owners" / "chat-ui.md"
-RUN, WAIT, DECIDE = re.findall(r"```js\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -36,12 +30,7 @@ def web(quick: None, transactional_db: None) -> Iterator[str]:
 
 
 def talk(caller: Outside, code: str) -> list[str]:
-    """What the program prints; it must end by itself."""
-    words = ["node", "--input-type=module", "--eval", code]
-    given = {"PATH": os.environ["PATH"], "DESK": caller.address(), "TOKEN": caller.tokens.caller}
-    said = subprocess.run(words, cwd=HERE, env=given, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
-    assert said.returncode == 0, said.stderr
-    return said.stdout.splitlines()
+    return told(begin(code, desk=caller.address(), token=caller.tokens.caller))
 
 
 def when(holds: Callable[[], Any], deed: Callable[[], Any]) -> threading.Thread:

@@ -54,6 +54,14 @@ def real_agents() -> Iterator[dict[str, RealAgent]]:
         yield {name: RealAgent(name) for name in PORTS}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def its_turn(real_agents: dict[str, RealAgent]) -> Iterator[None]:
+    """One file at a time in a parallel run: what a ledger tells meanwhile is of that file alone."""
+    with (ENVIRONMENTS / "run" / "turn.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
 @contextlib.contextmanager
 def used_by_us(folder: Path) -> Iterator[None]:
     """The servers are shared by the processes of a parallel run: the first starts them, the last one stops them.
