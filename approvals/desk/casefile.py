@@ -89,7 +89,7 @@ class CaseFile:
     @property
     def next_open(self) -> Panel | None:
         """The next task of this case that waits for this person."""
-        return next((panel for panel in self.panels if panel.sheet), None)
+        return next((panel for panel in self.panels if panel.waits), None)
 
 
 def read(user: User, code: str, *, on: str = "", listed_from: int = 0, now: datetime) -> CaseFile | None:
@@ -139,7 +139,7 @@ def with_sheets(
     """The same file with a form on every task that can be decided; the one on task `on` as it was posted."""
     parts: list[Panel | Closed] = []
     for part in file.parts:
-        if isinstance(part, Panel) and part.is_answerable and part.verdicts:
+        if isinstance(part, Panel) and part.waits:
             is_posted = part.task.code == on and posted is not None
             sheet = part.blank().sheet(posted, problems, second_look=second_look) if is_posted else part.filled()
             part = Panel(**{**_fields(part), "sheet": sheet})

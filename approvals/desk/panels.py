@@ -75,6 +75,11 @@ class Panel:
     def is_open(self) -> bool:
         return self.state == State.OPEN
 
+    @property
+    def waits(self) -> bool:
+        """Whether this person can decide it now."""
+        return self.is_answerable and bool(self.verdicts)
+
     def blank(self) -> Blank:
         previous = self.task.case.previous
         repeats = previous is not None and previous.ended_because == EndedBecause.ANSWERED_AGAIN

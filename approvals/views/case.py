@@ -46,8 +46,7 @@ def case(request: PersonRequest, code: str) -> HttpResponse:
         told = sightings.opened(file.case, seen, by=request.user, now=current())
         file = replace(file, cursor=sightings.cursor_after(file.cursor, told))
     notes.seen(request.user, [panel.task.pk for panel in file.panels], now=current())
-    with hidden.around(request, file):
-        return drawn(request, casefile.with_sheets(file))
+    return drawn(request, file)
 
 
 @require_POST
@@ -157,7 +156,7 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     )
     is_long = longcase.is_long(task.case)
     if request.htmx and not is_long:
-        file = casefile.with_sheets(found(request, task.case.code))
+        file = found(request, task.case.code)
         return drawn(request, file, focus=file.next_open.task.code if file.next_open else task.case.code)
     place, is_over = task.position if is_long else -1, decision.task.case.state != State.OPEN
     following = None if is_over else longcase.next_waiting(request.user, task.case, after=place, now=current())
@@ -171,19 +170,18 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
 def as_posted(request: PersonRequest, task: Task, *, status: int = 200, **also: Any) -> HttpResponse:
     """The case as it now is, its form on this task as it was posted. `also`: the problems, or the second look."""
     file = found(request, task.case.code, on=task.code)
-    sheets = casefile.with_sheets(file, posted=request.POST, on=task.code, **also)
-    return drawn(request, sheets, status=status, focus=task.code)
+    return drawn(request, file, status=status, focus=task.code, posted=request.POST, on=task.code, **also)
 
 
 def told(request: PersonRequest, about: Case, refused: Refused, *, on: str = "") -> HttpResponse:
     """The case as it now is, with the sentence that says why not."""
     messages.error(request, str(refused))
-    return drawn(request, casefile.with_sheets(found(request, about.code, on=on)), status=refused.status)
+    return drawn(request, found(request, about.code, on=on), status=refused.status)
 
 
 def back_to(request: PersonRequest, about: Case, task: str) -> HttpResponse:
     if request.htmx:
-        return drawn(request, casefile.with_sheets(found(request, about.code, on=task)), focus=task)
+        return drawn(request, found(request, about.code, on=task), focus=task)
     return HttpResponseRedirect(page_at(about, task, is_long=longcase.is_long(about)), status=303)
 
 
@@ -194,10 +192,20 @@ def page_at(about: Case, task: str, *, is_long: bool) -> str:
     return reverse("case", args=[about.code]) + (f"#task-{task}" if task else "")
 
 
-def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "") -> HttpResponse:
-    """`focus`: the task, or the case, whose heading a keyboard should be on next."""
-    now = current()
-    context = {
+def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "", **sheets: Any) -> HttpResponse:
+    """The page, or what of it is swapped in; either with the same values hidden.
+
+    `focus`: the task, or the case, whose heading a keyboard should be on next; `sheets`: as for `casefile.with_sheets`.
+    """
+    template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
+    with hidden.around(request, file):
+        told = page(request, casefile.with_sheets(file, **sheets), now=current())
+        return render(request, template, {**told, "focus": focus}, status=status)
+
+
+def page(request: PersonRequest, file: CaseFile, *, now: datetime) -> dict[str, Any]:
+    """What the templates of the page are told."""
+    return {
         "now": now,
         "cursor": file.cursor,
         "topics": f"case:{file.case.code}",
@@ -207,15 +215,12 @@ def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: s
         "notices": presenting.notices(file),
         "chain": presenting.chain(file, now=now),
         "entries": told_of(request, file),
-        "focus": focus,
         "hidden": hidden.look(request, file),
         "shown": file.long.task.code if file.long else "",
         "readers": reading.others(request.user, file.case, now=now),
         "may_note": notes.may_write(request.user) is None,
         "next_task": None if file.waits else casefile.next_in_queue(request.user, beside=file.case, now=now),
     }
-    template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
-    return render(request, template, context, status=status)
 
 
 def told_of(request: PersonRequest, file: CaseFile) -> list[trailpage.Row]:

@@ -63,9 +63,7 @@ def note(request: PersonRequest, code: str) -> HttpResponse:
         notes.add(task, by=request.user, text=request.POST.get("note", ""), now=current())
     except Refused as refused:
         messages.error(request, str(refused))
-        return case_page.drawn(
-            request, casefile.with_sheets(case_page.found(request, task.case.code, on=code)), status=refused.status
-        )
+        return case_page.drawn(request, case_page.found(request, task.case.code, on=code), status=refused.status)
     return case_page.back_to(request, task.case, task.code)
 
 

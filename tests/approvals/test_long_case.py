@@ -161,6 +161,20 @@ def test_hidden_values_are_shown_for_the_one_task_that_was_asked_for(client, rea
     assert [entry.task for entry in AuditEntry.objects.filter(verb="values.shown")] == [first]
 
 
+@pytest.mark.parametrize("taken_back", [True, False])
+def test_what_is_shown_stays_shown_when_the_page_answers_a_recall(client, alice, open_case, payments, taken_back):
+    tasks = [new_task(payments, n, exhibit=shown(args=f'{{"password": "secret {n}"}}')) for n in range(1, FEW)]
+    case = open_case(tasks=tasks)
+    first = case.tasks.order_by("position")[0]
+    client.force_login(alice)
+    client.post(f"/cases/{case.code}/show-hidden/", {"task": first.code, "reason": "to compare"})
+    if taken_back:
+        decide(first, alice)
+    answer = client.post(f"/cases/{case.code}/recall/", {"task": first.code}, headers={"HX-Request": "true"})
+    source = answer.content.decode()
+    assert answer.status_code == (200 if taken_back else 409) and "secret 1" in source and "secret 2" not in source
+
+
 def test_an_auditor_asks_no_more_of_the_database_than_a_reviewer(client, alice, carol, open_case):
     asked = []
     case = open_case(4 * FEW)
