@@ -18,6 +18,7 @@ from approvals.validation import check, worker
 from approvals.validation.check import Failure, Limits
 from approvals.validation.keywords import comparable
 from approvals.validation.shape import alone, invites, is_fixed, kept, local, members, resolve, secret
+from approvals.validation.walking import prefix, rest
 
 __all__ = [
     "Problem",
@@ -32,8 +33,10 @@ __all__ = [
     "local",
     "members",
     "part",
+    "prefix",
     "problems",
     "resolve",
+    "rest",
     "secret",
     "sentence",
     "usable",

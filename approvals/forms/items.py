@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from approvals import jsontext
-from approvals.forms import kinds
+from approvals import jsontext, schemas
 from approvals.forms.fields import Field
 
 if TYPE_CHECKING:
@@ -19,11 +18,11 @@ MOST_PLACES = 10  # of a tuple, laid out before anything stands there
 def lay_out(builder: Builder, spot: Spot, plan: Plan, made: Field) -> None:
     """Give a list its items: an item keeps the number it was first shown with, wherever it is moved to."""
     nodes = spot.node.items if spot.node is not None and spot.node.kind == "array" else ()
-    first = len(kinds.prefix(plan.node))
+    first = len(schemas.prefix(plan.node))
     places = _places(spot, plan.node, first)
     made.items_name = builder.posted.names.about("items", spot.pointer)
     made.items = _present(builder, spot, len(nodes), places)
-    rest = kinds.rest(plan.node)
+    rest = schemas.rest(plan.node)
     made.can_add = len(made.items) < _most(plan.node) and (rest is not False or len(made.items) < first)
     for index in made.items:
         node = nodes[index] if index < len(nodes) else None
@@ -44,10 +43,10 @@ def lay_out(builder: Builder, spot: Spot, plan: Plan, made: Field) -> None:
 
 
 def schema_of(node: Schema, index: int) -> Any:
-    first = kinds.prefix(node)
+    first = schemas.prefix(node)
     if index < len(first):
         return first[index]
-    rest = kinds.rest(node)
+    rest = schemas.rest(node)
     return rest if isinstance(rest, dict) else {}
 
 

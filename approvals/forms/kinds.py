@@ -134,7 +134,7 @@ def _branching(root: Schema, node: Schema) -> Plan | None:
 
 def _ticks(root: Schema, node: Schema) -> Plan | None:
     """A list of some of a few values, none of them twice: each is there or not."""
-    if node.get("uniqueItems") is not True or _types(node) not in ([], ["array"]) or prefix(node):
+    if node.get("uniqueItems") is not True or _types(node) not in ([], ["array"]) or schemas.prefix(node):
         return None
     inner = plan(root, node.get("items", True), None, None)
     if inner.kind != "choice" or inner.nullable or not ticks.fits(inner.choices, ()):
@@ -153,17 +153,6 @@ def _types(node: Schema) -> list[str]:
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
-def prefix(node: Schema) -> list[Any]:
-    """The schemas of a tuple's places, as 2020-12 and the drafts before it write them."""
-    found = node.get("prefixItems", node.get("items"))
-    return found if isinstance(found, list) else []
-
-
-def rest(node: Schema) -> Any:
-    """The schema of a list's other items; False where there may be none."""
-    return node.get("additionalItems", True) if isinstance(node.get("items"), list) else node.get("items", True)
-
-
 def _title(branch: Schema) -> str:
     kinds = branch.get("type")
     return str(branch.get("title") or (kinds if isinstance(kinds, str) else "") or jsontext.dumps(branch)[:40])
@@ -178,7 +167,7 @@ def _by_type(node: Schema, value: Node | None) -> Plan:
     else:
         kind = next((name for name, hints in HINTS.items() if node.keys() & set(hints)), "")
     control = {"string": "text", "integer": "number", "null": "raw", "": "raw"}.get(kind, kind)
-    if control == "array" and value is None and not (isinstance(node.get("items"), dict) or prefix(node)):
+    if control == "array" and value is None and not (isinstance(node.get("items"), dict) or schemas.prefix(node)):
         return Plan("raw", node)
     return Plan(control if control in ("text", "number", "boolean", "object", "array") else "raw", node)
 

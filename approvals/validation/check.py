@@ -22,10 +22,8 @@ from referencing.jsonschema import specification_with
 
 from approvals import jsontext
 from approvals.validation.keywords import FORMATS, KEYWORDS, is_integer, is_number, is_plain, pattern_seconds
+from approvals.validation.walking import REFERENCES, as_prefix, has_lists, rewritten, subschemas
 
-CONTAINERS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
-DATA = ("const", "enum", "default", "example", "examples")  # values: what looks like a schema there is none
-REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 MOST_SUBSCHEMAS = 5000
 CHEAP_SUBSCHEMAS = 1000
 CHEAP_COMBINING = 8 * 1024  # bytes of a schema with choices in it
@@ -125,23 +123,6 @@ def spoken(schema: Any) -> Any:
     return DIALECTS[found[1]] if found else None
 
 
-def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a schema that is a schema itself, values such as `enum` and `default` left out."""
-    todo = [schema]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, list):
-            todo += node
-        if not isinstance(node, dict):
-            continue
-        yield node
-        for keyword, inner in node.items():
-            if keyword in CONTAINERS and isinstance(inner, dict):
-                todo += inner.values()
-            elif keyword not in DATA:
-                todo.append(inner)
-
-
 @lru_cache(maxsize=256)
 def read(schema_text: str, limits: Limits) -> dict[str, Any] | bool:
     """The schema as a value, if it is small enough and JSON; compiles and follows nothing yet."""
@@ -191,8 +172,12 @@ def _checked(schema: Any) -> Any:
     meta = cls.META_SCHEMA
     if isinstance(schema, dict) and "$schema" in schema:
         schema = {**schema, "$schema": meta.get("$schema")}
+    shaped = schema
+    if cls is DIALECTS["2020-12"] and has_lists(schema):
+        shaped = rewritten(schema, as_prefix)
+        schema = rewritten(schema, as_prefix, but=lambda node: spoken(node) not in (None, cls))
     try:
-        wrong = next(iter(cls(meta, registry=REGISTRY, format_checker=FORMATS).iter_errors(schema)), None)
+        wrong = next(iter(cls(meta, registry=REGISTRY, format_checker=FORMATS).iter_errors(shaped)), None)
     except (regex.error, TimeoutError, RecursionError) as error:
         raise UnusableSchema("invalid") from error
     if wrong is not None:

@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from approvals import jsontext
-from approvals.validation.check import CONTAINERS, DATA, REFERENCES, subschemas
+from approvals.validation.walking import REFERENCES, Schema, prefix, rest, rewritten, subschemas
 
-Schema = dict[str, Any]
 TIGHTEST: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
@@ -144,21 +143,13 @@ def _is_shared(reference: str) -> bool:
 
 def _moved(value: Any, place: str) -> Any:
     """A part of a schema whose references lead into the whole, which stands at another place now."""
-    if isinstance(value, list):
-        return [_moved(one, place) for one in value]
-    if not isinstance(value, dict):
-        return value
-    reference = value.get("$ref")
-    leads = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
-    moved = {name: inner if name in DATA else _moved_within(name, inner, place) for name, inner in value.items()}
-    return moved | ({"$ref": place + reference[1:]} if leads and isinstance(reference, str) else {})
 
+    def led(node: Schema) -> Schema:
+        reference = node.get("$ref")
+        leads = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
+        return node | {"$ref": place + reference[1:]} if leads and isinstance(reference, str) else node
 
-def _moved_within(keyword: str, value: Any, place: str) -> Any:
-    """A container's own names are no keywords: a member may be called `default`."""
-    if keyword in CONTAINERS and isinstance(value, dict):
-        return {name: _moved(inner, place) for name, inner in value.items()}
-    return _moved(value, place)
+    return rewritten(value, led)
 
 
 def is_fixed(node: Schema) -> bool:
@@ -205,9 +196,9 @@ class _Places:
     def inside(self, node: Schema, part: str) -> Schema:
         inner = members_of(self.root, node).get(part)
         if inner is None:
-            items = node.get("prefixItems", node.get("items"))
+            places = prefix(node)
             at = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else -1
-            inner = items[at] if isinstance(items, list) and 0 <= at < len(items) else items
+            inner = places[at] if 0 <= at < len(places) else rest(node)
         return resolve(self.root, inner) if isinstance(inner, dict) else {}
 
 

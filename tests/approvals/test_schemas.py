@@ -176,6 +176,32 @@ def test_what_only_looks_like_a_reference_is_a_value() -> None:
     assert schemas.usable('{"$ref":"b.json","$defs":{"a":{"$id":"b.json","type":"string"}}}') is None
 
 
+FIXED = {"readOnly": True}
+TUPLE = {"items": [{"type": "string"}], "additionalItems": {"type": "integer"}}
+NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**NEW, "properties": {"a": TUPLE}},
+        {**NEW, "properties": {"a": {"$schema": DRAFT_07, **TUPLE}}},
+        {"properties": {"a": TUPLE, "b": {"prefixItems": [True]}}},
+        {**NEW, "properties": {"a": {"$ref": "#/$defs/pair"}}, "$defs": {"pair": TUPLE, "items": {"enum": [[]]}}},
+    ],
+)
+def test_a_tuple_of_an_older_draft_is_one_in_the_newest_too(schema: dict[str, Any]) -> None:
+    text = json.dumps(schema)
+    assert schemas.problems(text, '{"a":["x",1]}') == []
+    assert [one.pointer for one in schemas.problems(text, '{"a":[1,"x"]}')] == ["/a/0", "/a/1"]
+
+
+def test_a_tuple_that_something_refers_into_stays_as_it_is_written() -> None:
+    led = {"properties": {"a": TUPLE, "b": {"$ref": "#/properties/a/items/0"}}}
+    assert not fits(led, '{"b":1}')
+    assert "/properties/a/items" in (schemas.usable(json.dumps({**NEW, **led})) or "")
+
+
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^([a-zA-Z]+)*$", "((a{1000}){1000}){1000}"])
 @pytest.mark.parametrize("named", [{}, {"$schema": "http://json-schema.org/draft-07/schema#"}])
 def test_a_catastrophic_pattern_costs_no_time(pattern: str, named: dict[str, str]) -> None:
@@ -253,3 +279,9 @@ def test_members_are_found_behind_references_and_choices() -> None:
     found = schemas.members(json.dumps(schema))
     assert set(found) == {"a", "b", "c", "d"}
     assert found["c"]["type"] == "string"
+
+
+@pytest.mark.parametrize("written", [{"prefixItems": [{}], "items": FIXED}, {"items": [{}], "additionalItems": FIXED}])
+def test_what_is_kept_behind_the_places_of_a_tuple_is_kept(written: Any) -> None:
+    text = json.dumps({"properties": {"l": written}})
+    assert schemas.kept(text, ["/l/0", "/l/1", "/l/7"]) == ["/l/1", "/l/7"]
