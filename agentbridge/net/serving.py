@@ -1,4 +1,4 @@
-"""Daphne, but with patience, and an answer that breaks in the middle breaks off for its client, and for nobody else.
+"""Daphne with patience and a bound; an answer that breaks in the middle breaks off for its client, and for nobody else.
 
 By itself Daphne takes whatever the application writes: a client that does not read fills this process's memory. And it
 tries to answer 500 where an answer has begun; that fails, its client waits for ever, and the loop that puts away
@@ -17,6 +17,7 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.web.http import toChunk
 from zope.interface import implementer
 
+from agentbridge.net import bodies
 from agentbridge.net.extension import WRITE
 
 log = logging.getLogger("agentbridge.net.serving")
@@ -51,10 +52,20 @@ class SteadyServer(Server):  # type: ignore[misc] # Daphne tells no types
     end a request of Django's without its end: its connection would not go back to the pool.)
     """
 
-    def __init__(self, application: Any, *, patience: float = STALLED_SECONDS, **more: Any) -> None:
+    def __init__(
+        self, application: Any, *, patience: float = STALLED_SECONDS, body_limit: int = bodies.KEPT, **more: Any
+    ) -> None:
         super().__init__(application=application, server_name="", **more)
-        self._application, self._patience = application, patience
+        self._application, self._patience, self._body_limit = application, patience, body_limit
         self.application = self._answered
+
+    @property
+    def http_factory(self) -> bodies.BoundedFactory:
+        return self._factory
+
+    @http_factory.setter
+    def http_factory(self, _daphnes: Any) -> None:
+        self._factory = bodies.BoundedFactory(self, body_limit=self._body_limit)
 
     async def _answered(self, scope: Any, receive: Any, send: Any) -> None:
         (protocol,) = send.args  # `Server.create_application` binds it

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import repeat
 
 import httpx
 import pytest
@@ -35,12 +36,22 @@ async def application(scope, receive, send):
         raise RuntimeError
     if scope["path"] == "/until-gone":
         return await until_gone(receive, send)
+    if scope["path"] == "/body":
+        return await measured(receive, send)
     counted = {"/talking": talking, "/heard": heard}.get(scope["path"], server.connections)
     said = str(len(counted)).encode()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": said, "more_body": scope["path"] == "/half"})
     if scope["path"] == "/half":
         raise RuntimeError
+
+async def measured(receive, send):
+    got, more = 0, True
+    while more:
+        message = await receive()
+        got, more = got + len(message["body"]), message["more_body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(got).encode()})
 
 async def until_gone(receive, send):
     await receive()
@@ -56,7 +67,7 @@ async def much(send):
         await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
 
 places = build_endpoint_description_strings(host="127.0.0.1", port=int(sys.argv[1]))
-server = SteadyServer(application, endpoints=places, patience=1)
+server = SteadyServer(application, endpoints=places, patience=1, body_limit=2**20)
 server.run()
 """
 
@@ -111,6 +122,27 @@ def test_the_application_hears_that_a_client_who_does_not_read_has_gone(server: 
         client.sendall(b"GET /until-gone HTTP/1.1\r\nHost: desk\r\n\r\n")
         client.recv(1)
         until(lambda: httpx.get(f"{server}/heard", trust_env=False).text == "1", "hearing that it has gone")
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/odd"])
+def test_a_body_comes_as_it_was_sent_and_is_taken_for_no_form(server: str, kind: str) -> None:
+    known(server)
+    answer = httpx.post(f"{server}/body", content=b"a=b&" * 100_000, headers={"Content-Type": kind}, trust_env=False)
+    assert (answer.status_code, answer.text) == (200, "400000")
+
+
+def test_of_a_body_that_is_too_long_a_little_more_than_allowed_is_kept(server: str) -> None:
+    known(server)
+    pieces = [b"x" * 2**16] * 30  # of no told length
+    got = int(httpx.post(f"{server}/body", content=iter(pieces), trust_env=False).text)
+    assert 2**20 < got <= 2**20 + 2**17
+
+
+def test_a_body_without_an_end_is_cut_off(server: str) -> None:
+    known(server)
+    with pytest.raises((httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError)):
+        httpx.post(f"{server}/body", content=repeat(b"x" * 2**16), trust_env=False, timeout=PATIENCE)
+    assert known(server) > 0
 
 
 def left_for(client: socket.socket) -> bytes:

@@ -71,6 +71,7 @@ class Command(BaseCommand):
         server = SteadyServer(
             import_string(settings.ASGI_APPLICATION),
             endpoints=build_endpoint_description_strings(host=host, port=port),
+            body_limit=settings.STREAM_LIMIT,
             ready_callable=lambda: self.stdout.write(f"Countersign answers at {settings.PUBLIC_URL} (port {port})"),
         )
         sys.setswitchinterval(SWITCH_SECONDS)
