@@ -19,6 +19,8 @@ from tests.scripted_agent import call, interrupt
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SignIn = Callable[..., Page]
 COUNT = MOST_WHOLE + 5
+# However slow the machine is: a pause in the typing, after which a draft is sent, never ends.
+NO_PAUSE = "const later = setTimeout; window.setTimeout = (act, ms, ...more) => ms === 900 || later(act, ms, ...more)"
 
 
 @pytest.fixture
@@ -57,6 +59,25 @@ def test_the_keyboard_leads_from_task_to_task_and_on_after_a_decision(
     expect(page.locator("#case-progress")).to_contain_text(f"1 of {COUNT} decided")
     expect(page.locator("#messages")).to_contain_text(f"{tasks[3]['code']}: approved")
     assert running_desk.get(f"tasks/{tasks[3]['code']}", "alice")["decision"]["verdict"] == "approved"
+
+
+def test_what_was_typed_just_before_the_next_task_is_kept(
+    running_desk: Desk, sign_in: SignIn, tasks: list[Json]
+) -> None:
+    page = sign_in("alice")
+    page.add_init_script(NO_PAUSE)
+    at(page, running_desk, tasks[0])
+    page.locator("textarea[name=comment]").press_sequentially("half a sentence")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(f"#head-{tasks[1]['code']}")).to_be_visible()
+
+    def is_there_again() -> bool:
+        page.goto(f"{running_desk.url}/cases/{tasks[0]['case']}/?task={tasks[0]['code']}")
+        return page.locator("textarea[name=comment]").input_value() == "half a sentence"
+
+    running_desk.wait_until(is_there_again, "the draft is kept")
+    expect(page.locator("#messages")).not_to_contain_text("kept")
 
 
 def test_what_others_decide_shows_in_the_list_and_nothing_typed_is_lost(
