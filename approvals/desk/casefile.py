@@ -150,10 +150,10 @@ def with_sheets(
 def address(case: Case, task: str, *, part: str = "task") -> str:
     """The page of a case at one of its tasks, named twice: a long case opens it, any other only scrolls to it.
 
-    `part`: "task" or, for the keyboard to stand there, its "head"; "" for the top of the page.
+    `task`: "" for none. `part`: "task" or, for the keyboard to stand there, its "head"; "" for the top of the page.
     """
-    page = f"{reverse('case', args=[case.code])}?task={task}"
-    return f"{page}#{part}-{task}" if part else page
+    page = reverse("case", args=[case.code])
+    return f"{page}?task={task}" + (f"#{part}-{task}" if part else "") if task else page
 
 
 def next_in_queue(user: User, *, beside: Case, now: datetime) -> Task | None:

@@ -15,6 +15,7 @@ from approvals.verbs import reasons
 
 PRECEDENTS = 5
 LOOKED_BACK = 20_000  # tasks: a tool that is rarely used must not make the page read all that ever was
+Call = tuple[str | None, dict[str, str]]  # the tool, None without one, and the text of each argument
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,35 +40,32 @@ class Precedent:
 
 def compared(contents: Sequence[Content]) -> list[Differing | None]:
     """For each call of a set; None where there is nothing like it."""
-    members = [_members(content) for content in contents]
-    found: list[Differing | None] = []
-    for place, content in enumerate(contents):
-        alike = [
-            members[other]
-            for other, one in enumerate(contents)
-            if other != place and one.tool and content.tool and one.tool.name == content.tool.name
-        ]
-        found.append(_differing(members[place], alike) if alike else None)
-    return found
+    calls = [_call(content) for content in contents]
+    return [_differing(call, [*calls[:place], *calls[place + 1 :]]) for place, call in enumerate(calls)]
 
 
 def beside(content: Content, others: Sequence[Content]) -> Differing | None:
-    """For one call and others of its tool."""
-    return _differing(_members(content), [_members(other) for other in others]) if others else None
+    """For one call and others; None where there is nothing like it."""
+    return _differing(_call(content), [_call(other) for other in others])
 
 
-def _differing(own: dict[str, str], others: Sequence[dict[str, str]]) -> Differing:
-    names = list(dict.fromkeys([*own, *(name for other in others for name in other)]))
-    differs = [name for name in names if any(other.get(name) != own.get(name) for other in others)]
+def _call(content: Content) -> Call:
+    tool = content.tool.name if content.tool else None
+    return tool, dict(jsontext.members(content.proposal)) if content.proposal is not None else {}
+
+
+def _differing(call: Call, others: Sequence[Call]) -> Differing | None:
+    tool, own = call
+    alike = [members for name, members in others if name is not None and name == tool]
+    if not alike:
+        return None
+    names = list(dict.fromkeys([*own, *(name for other in alike for name in other)]))
+    differs = [name for name in names if any(other.get(name) != own.get(name) for other in alike)]
     return Differing(
-        others=len(others),
+        others=len(alike),
         differs=[(name, jsontext.pointer(name), own.get(name, "")) for name in differs],
         same=[name for name in names if name not in differs],
     )
-
-
-def _members(content: Content) -> dict[str, str]:
-    return dict(jsontext.members(content.proposal)) if content.proposal is not None else {}
 
 
 def precedents(user: User, task: Task, shown: Content) -> list[Precedent]:

@@ -12,7 +12,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.timezone import now as current
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -161,7 +160,7 @@ def after(request: PersonRequest, task: Task, decision: Decision) -> HttpRespons
     place, is_over = task.position if is_long else -1, decision.task.case.state != State.OPEN
     following = None if is_over else longcase.next_waiting(request.user, task.case, after=place, now=current())
     if not request.htmx:
-        return HttpResponseRedirect(page_at(task.case, (following or task).code, is_long=is_long), status=303)
+        return HttpResponseRedirect(casefile.address(task.case, (following or task).code), status=303)
     # A browser that is sent to where it is already stays as it is: another task, or the top.
     part = "head" if following else ""
     return HttpResponseClientRedirect(casefile.address(task.case, (following or task).code, part=part))
@@ -182,14 +181,7 @@ def told(request: PersonRequest, about: Case, refused: Refused, *, on: str = "")
 def back_to(request: PersonRequest, about: Case, task: str) -> HttpResponse:
     if request.htmx:
         return drawn(request, found(request, about.code, on=task), focus=task)
-    return HttpResponseRedirect(page_at(about, task, is_long=longcase.is_long(about)), status=303)
-
-
-def page_at(about: Case, task: str, *, is_long: bool) -> str:
-    """The page of a case at one of its tasks; at the top for none."""
-    if task and is_long:
-        return casefile.address(about, task)
-    return reverse("case", args=[about.code]) + (f"#task-{task}" if task else "")
+    return HttpResponseRedirect(casefile.address(about, task), status=303)
 
 
 def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: str = "", **sheets: Any) -> HttpResponse:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from approvals import permissions
-from approvals.desk import casefile, longcase, siblings
+from approvals.desk import casefile, siblings
 from approvals.models import Task
 from approvals.refusals import Refused
 from approvals.requests import PersonRequest
@@ -82,5 +82,4 @@ def precedents(request: PersonRequest, code: str) -> HttpResponse:
 
 
 def _to(task: Task) -> HttpResponse:
-    address = case_page.page_at(task.case, task.code, is_long=longcase.is_long(task.case))
-    return HttpResponseRedirect(address, status=303)
+    return HttpResponseRedirect(casefile.address(task.case, task.code), status=303)

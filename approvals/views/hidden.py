@@ -12,7 +12,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 from django.utils.timezone import now as current
 from django.views.decorators.http import require_POST
 
@@ -80,7 +79,7 @@ def show(request: PersonRequest, code: str) -> HttpResponse:
     if file is None:
         raise Http404
     tasks = [(panel.task, hiding.places(panel.exhibit)) for panel in file.panels]
-    page = casefile.address(file.case, file.long.task.code) if file.long else reverse("case", args=[code])
+    page = casefile.address(file.case, file.long.task.code if file.long else "")
     back = HttpResponseRedirect(page, status=303)
     try:
         hiding.show(file.case, tasks, by=request.user, reason=request.POST.get("reason", ""), now=current())
