@@ -23,8 +23,9 @@ from approvals.foreign import secretnames
 from approvals.jsontext import JSONTextError, Node
 
 NAMES: tuple[str, ...] = (
-    "*password*", "*passwd*", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "secret_key",
-    "private_key", "authorization", "credential", "credentials", "cookie", "set_cookie", "otp", "cvv", "cvc",
+    "*password*", "*passwd*", "pwd", "passphrase", "passcode", "*비밀번호*", "secret", "token", "api_key", "apikey",
+    "access_key", "secret_key", "private_key", "authorization", "credential", "credentials", "cookie", "set_cookie",
+    "otp", "totp", "cvv", "cvc",
 )  # fmt: skip
 VALUES: tuple[str, ...] = (
     r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])?[A-Za-z0-9_-]{16,}",
