@@ -29,8 +29,8 @@ LOOKS = [KEY, "ghp_" + "a1" * 15, "AKIA" + "B2" * 8, "eyJhbGciOiJI.eyJzdWIiOiIx.
         ("password", True), ("dbPassword", True), ("stripe_api_key", True), ("X-Api-Key", True), ("access_token", True),
         ("Authorization", True), ("client_secret2", True), ("max_tokens", False), ("tokenCount", False),
         ("PassWord", True), ("pass-word", True), ("\uff50assword", True),
-        ("db_pwd", True), ("keyPassphrase", True), ("passcode", True), ("새 비밀번호", True), ("totp", True), ("cvv", True),
-        ("keyboard", False), ("author", False), ("secretary", False), ("pass", False), ("boarding_pass", False),
+        ("db_pwd", True), ("keyPassphrase", True), ("passcode", True), ("새 비밀번호", True), ("totp", True),
+        ("cvv", True), ("keyboard", False), ("author", False), ("secretary", False), ("pass", False), ("boarding_pass", False),
         ("pin", False), ("pinCode", False), ("cwd", False),
     ],
 )  # fmt: skip
