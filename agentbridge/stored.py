@@ -138,6 +138,8 @@ RUNS = (
     _("The runs of this stream carry more than the limit of %(limit)s characters."),
     _("We could not read the answer any further."),
     _("The answer is %(type)s, not an event stream."),
+    _("The answer is compressed (%(coding)s), which was not asked for."),
+    _("Not one event could be read in %(count)s bytes."),
     _("The connection to the caller was lost before anything was sent."),
     _("A fault of this desk, told in its log."),
     _("The history sent does not hold the reviewed call %(id)s."),

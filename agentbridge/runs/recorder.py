@@ -90,6 +90,8 @@ class Recording:
         if self.head.refused:
             said = self.beginning.decode("utf-8", "replace").strip()
             trouble = f"HTTP {self.head.status}: {said}" if said else f"HTTP {self.head.status}"
+        elif self.reader.bytes and not self.reader.events:
+            trouble = trouble or self.head.trouble or f"Not one event could be read in {self.reader.bytes} bytes."
         self.head.trouble = trouble or self.head.trouble
         self.act(self.reader.close(cut=cut), now=now)
         if self.view is None or not self.view.ended:  # not one word that could be read

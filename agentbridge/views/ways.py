@@ -32,7 +32,7 @@ from approvals.refusals import Refused
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 BUSY_SECONDS = 5  # a caller may try again after so long
-PASSED_ON = ("Retry-After", "WWW-Authenticate")  # of an agent's own refusal
+PASSED_ON = ("Content-Encoding", "Retry-After", "WWW-Authenticate")  # how to read its bytes, and when to come again
 
 
 def guarded(kind: tokens.Kind) -> Callable[[View], View]:

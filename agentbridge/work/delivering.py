@@ -187,9 +187,13 @@ def head_of(answer: client.Answer) -> Head:
 
 
 def wrong_type(answer: client.Answer) -> str:
-    if answer.status != 200 or answer.is_stream:
+    """Why nothing of this answer may be readable; "" where it is called what it should be."""
+    if answer.status != 200:
         return ""
-    return f"The answer is {answer.content_type or 'of no type'}, not an event stream."
+    if not answer.is_stream:
+        return f"The answer is {answer.content_type or 'of no type'}, not an event stream."
+    coding = answer.header("content-encoding").strip().lower()
+    return f"The answer is compressed ({coding}), which was not asked for." if coding not in ("", "identity") else ""
 
 
 # What happens in a database thread.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -92,6 +93,23 @@ def test_t6_what_is_called_a_stream_is_read_and_json_is_kept_and_no_stream(
     assert run.status == status
     kept = b"".join(bytes(chunk.data) for chunk in run.chunks.order_by("n"))
     assert (b"not here" in kept, "application/json" in run.error) == ((status == "truncated",) * 2)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("sent", "more", "said"),
+    [
+        (gzip.compress(body(PAUSE), mtime=0), {"Content-Encoding": "gzip"}, "The answer is compressed (gzip)"),
+        (body(PAUSE).decode().encode("utf-16"), {}, "Not one event could be read in"),
+    ],
+)
+def test_a3_bytes_in_which_no_event_is_found_end_in_a_sentence(
+    script: Script, alice: User, sent: bytes, more: dict[str, str], said: str
+) -> None:
+    ask(register(script(Answer([sent], headers={"Content-Type": "text/event-stream", **more}))), alice)
+    work()
+    run = Run.objects.get()
+    assert (run.status, run.error.startswith(said), Case.objects.exists()) == ("truncated", True, False)
 
 
 @pytest.mark.parametrize("frame", ["{} {}", '[{"type":"RUN_ERROR","message":"x"}]'])

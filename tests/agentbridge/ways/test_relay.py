@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from typing import Any
@@ -91,6 +92,13 @@ def test_an_agents_own_refusal_is_passed_on(web: str, script: Script) -> None:
     answer = outside(web, agent).run()
     assert (answer.status_code, answer.content, answer.headers["retry-after"]) == (429, b'{"no":"way"}', "7")
     assert answer.headers["content-type"] == "application/x-no"
+
+
+def test_x4_what_an_agent_compressed_unasked_can_be_read_by_the_caller(web: str, script: Script) -> None:
+    told = started() + call()
+    headers = {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"}
+    answer = outside(web, script(Answer([gzip.compress(told, mtime=0)], headers=headers))).run()
+    assert (answer.headers["content-encoding"], answer.content.count(b"TOOL_CALL_END")) == ("gzip", 1)
 
 
 def test_x12_a_pause_is_passed_on_as_it_is_and_its_case_is_there_first(web: str, script: Script) -> None:
