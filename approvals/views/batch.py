@@ -17,6 +17,8 @@ from approvals.requests import PersonRequest
 from approvals.verbs import batch, reasons
 from approvals.views.courtesies import back_of
 
+MOST_CHOSEN = 4 * batch.MOST  # what is more than one list stands in the ones after it
+
 
 @require_http_methods(["GET", "POST"])
 @login_required
@@ -28,13 +30,14 @@ def side_by_side(request: PersonRequest) -> HttpResponse:
 
 
 def _compared(request: PersonRequest, codes: list[str], refused: Refused | None = None) -> HttpResponse:
-    now = current()
-    beside = sidebyside.read(request.user, codes, now=now)
+    now, chosen = current(), list(dict.fromkeys(codes))[:MOST_CHOSEN]
+    beside, beyond = sidebyside.read(request.user, chosen, now=now), chosen[batch.MOST :]
     queues = [line.task.queue for line in beside.open_lines]
     context: dict[str, Any] = {
         "now": now,
         "beside": beside,
-        "too_many": max(0, len(set(codes)) - batch.MOST),
+        "beyond": len(beyond),
+        "chosen": [*(line.task.code for line in beside.open_lines), *beyond],
         "most": batch.MOST,
         "batch": batch.new_name(),
         "reasons": reasons.of(queues[0]) if len({queue.pk for queue in queues}) == 1 else [],
@@ -49,11 +52,11 @@ def _compared(request: PersonRequest, codes: list[str], refused: Refused | None 
 def _decide(request: PersonRequest) -> HttpResponse:
     posted, now = request.POST, current()
     told = [value.partition(":") for value in posted.getlist("task")]
+    listed = [code for code, *_rest in told]
+    later = [code for code in dict.fromkeys(posted.getlist("chosen")) if code not in listed][:MOST_CHOSEN]
     tasks = {
         task.code: task
-        for task in permissions.visible_tasks(request.user)
-        .filter(code__in=[code for code, *_rest in told])
-        .select_related("case", "queue")
+        for task in permissions.visible_tasks(request.user).filter(code__in=listed).select_related("case", "queue")
     }
     chosen = [batch.Chosen(tasks[code], digest) for code, _colon, digest in told if code in tasks]
     try:
@@ -67,13 +70,14 @@ def _decide(request: PersonRequest) -> HttpResponse:
             now=now,
         )
     except Refused as refused:
-        return _compared(request, [code for code, *_rest in told], refused)
+        return _compared(request, [*listed, *later], refused)
     context = {
         "now": now,
         "batch": posted.get("batch", ""),
         "outcomes": outcomes,
         "done": sum(outcome.decision is not None for outcome in outcomes),
         "missing": len(told) - len(chosen),
+        "later": later,
         "back": back_of(request),
     }
     return render(request, "approvals/batch_outcome.html", context)

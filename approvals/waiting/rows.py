@@ -99,7 +99,7 @@ class Group:
 
     @property
     def codes(self) -> list[str]:
-        return [one.task.code for one in self.rows if not one.is_gone and one.task.tool][: batch.MOST]
+        return [one.task.code for one in self.rows if not one.is_gone and one.task.tool]
 
     @property
     def out(self) -> int:

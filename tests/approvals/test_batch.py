@@ -10,6 +10,7 @@ from approvals.models import AuditEntry, Decision
 from approvals.refusals import Invalid
 from approvals.trail import verification
 from approvals.verbs import batch
+from tests.pages import Page
 from tests.people import asked, decide, in_seconds, new_task, only_task, question_kit, shown
 
 pytestmark = pytest.mark.django_db
@@ -164,6 +165,35 @@ def test_the_answer_says_what_became_of_each(client, alice, bob, alike):
     client.force_login(alice)
     page = posted(client, alike, verdict="approved")
     assert page.context["done"] == 2 and "Already decided by bob" in page.content.decode()
+
+
+def in_form(answer, name):
+    return [given["value"] for _tag, given in Page(answer.content.decode()).tags if given.get("name") == name]
+
+
+def onward(answer):
+    return [link for link in Page(answer.content.decode()).links() if "side-by-side" in link]
+
+
+def test_what_is_more_than_one_list_comes_after_it_and_each_is_shown_first(client, beside, open_case, monkeypatch):
+    monkeypatch.setattr(batch, "MOST", 2)
+    tasks = [only_task(open_case()) for _case in range(6)]
+    page, sizes = beside(*tasks), []
+    while page:
+        given = {name: in_form(page, name) for name in ("task", "chosen", "batch", "next")}
+        outcome = client.post("/queue/side-by-side/", {**given, "verdict": "approved"})
+        sizes.append(outcome.context["done"])
+        page = next(map(client.get, onward(outcome)), None)
+    assert sizes == [2, 2, 2] and Decision.objects.filter(verdict="approved").count() == 6
+
+
+def test_the_other_set_of_a_list_comes_after_the_one_that_was_decided(client, beside, alike, open_case):
+    others = [only_task(open_case(exhibit=shown(args='{"to": "x"}'))) for _case in range(2)]
+    assert in_form(beside(*alike, *others), "chosen")[: len(alike)] == [task.code for task in alike]
+    outcome = posted(client, alike, verdict="approved", chosen=[task.code for task in (*alike, *others)])
+    answer = client.get(*onward(outcome))
+    assert [line.task for line in answer.context["beside"].open_lines] == others
+    assert answer.context["back"] == "/queue/"
 
 
 def test_a_refused_list_is_shown_again_with_its_comment(client, alice, alike, open_case):
