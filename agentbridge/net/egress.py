@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
@@ -164,6 +164,8 @@ def _allowed(policy: Policy, scheme: str, host: str, port: int, found: Sequence[
 
 
 async def _resolve(host: str, port: int) -> list[Address]:
+    with suppress(ValueError):  # a number needs nobody to look it up, and no thread to wait for that
+        return [ip_address(host.strip("[]").partition("%")[0])]
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -25,7 +25,7 @@ from agentbridge.ways import admission
 from agentbridge.ways.keeping import Keeper, Page
 from agentbridge.ways.passing import Passage
 from agentbridge.wire.record import RunInput
-from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.database import DatabaseThreads, need_not_wait
 from agentbridge.work.delivering import (
     TRAILING_SECONDS,
     head_of,
@@ -199,6 +199,7 @@ def _armed(agent: Agent, body: bytes, asked: RunInput, owner: str) -> tuple[Run,
     """The run, and since when: others may draw conclusions from a run that is armed and long not sent."""
     with transaction.atomic():  # on SQLite the writers' turn is taken here, and waiting for it is no standing still
         since = monotonic()
+        need_not_wait()
         return admission.admit(agent, body, asked, owner=owner, now=clock.now()), since
 
 

@@ -44,3 +44,13 @@ def _clean(deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             close_old_connections()
         elif connection.errors_occurred:
             connection.close()
+
+
+def need_not_wait() -> None:
+    """This transaction is over when the operating system has it: `kill -9` loses nothing of it, a power cut may.
+
+    For deeds of which nobody is told that they are on record. On PostgreSQL it waits like any other: there a server
+    that is killed would lose it.
+    """
+    if connection.vendor == "sqlite":
+        connection.waits_for_disk = False  # type: ignore[attr-defined] # of `config.sqlite`

@@ -64,6 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._held: Turns | None = None
+        self.waits_for_disk = True  # False: this transaction's commit does not; the next one does again
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         if not self.is_in_memory_db():
@@ -105,6 +106,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._reach_disk()
 
     def _rollback(self) -> None:
+        self.waits_for_disk = True
         try:
             super()._rollback()  # type: ignore[misc]
         finally:
@@ -125,8 +127,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._give_turn_back()
 
     def _reach_disk(self) -> None:
+        waits, self.waits_for_disk = self.waits_for_disk, True
         if not self.is_in_memory_db():
-            disk.reach(str(self.settings_dict["NAME"]))
+            (disk.reach if waits else disk.reach_soon)(str(self.settings_dict["NAME"]))
 
     def _take_turn(self) -> None:
         if self._held is None and not self.is_in_memory_db():

@@ -10,9 +10,14 @@ written in order, and a later commit that has reached the disk has taken the ear
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
+from functools import cache
 
 from django.db.utils import OperationalError
+
+log = logging.getLogger("config.sqlite.disk")
 
 
 def reach(database: str) -> None:
@@ -27,3 +32,25 @@ def reach(database: str) -> None:
         raise OperationalError(f"disk I/O error: {trouble}") from trouble
     finally:
         os.close(log)
+
+
+def reach_soon(database: str) -> None:
+    """Return at once; the commits so far are on their way to the disk."""
+    _courier(database, os.getpid()).set()
+
+
+@cache
+def _courier(database: str, _pid: int) -> threading.Event:
+    """Wakes the thread that waits for the disk in this process; a forked one has none yet."""
+    asked = threading.Event()
+
+    def carry() -> None:
+        while asked.wait():
+            asked.clear()
+            try:
+                reach(database)
+            except OperationalError:
+                log.exception("What was committed may not be on the disk.")
+
+    threading.Thread(target=carry, name="disk", daemon=True).start()
+    return asked

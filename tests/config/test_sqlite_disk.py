@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
+from agentbridge.work.database import need_not_wait
 from approvals.models import Queue
 from config.sqlite import disk
 from tests.waiting import PATIENCE
@@ -83,6 +84,35 @@ def test_while_one_waits_for_the_disk_another_writes(monkeypatch: pytest.MonkeyP
     served.set()
     first.join(PATIENCE)
     assert set(Queue.objects.values_list("name", flat=True)) == {"first", "second"}
+
+
+def test_what_need_not_wait_is_on_its_way_and_the_next_commit_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, carried, whole = threading.current_thread(), threading.Event(), os.fdatasync
+    waited: list[str] = []
+
+    def keep(file: int) -> None:
+        whole(file)
+        if threading.current_thread() is here:
+            waited.append("here")
+        else:
+            carried.set()
+
+    monkeypatch.setattr("os.fdatasync", keep)
+    with transaction.atomic():
+        need_not_wait()
+        Queue.objects.create(name="soon")
+    assert not waited
+    assert carried.wait(PATIENCE)
+    Queue.objects.create(name="now")
+    assert waited == ["here"]
+
+
+def test_who_need_not_wait_and_fails_leaves_nothing_to_the_next(told: list[str]) -> None:
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        need_not_wait()
+        _ = 1 / 0
+    Queue.objects.create(name="next")
+    assert len(told) == 1
 
 
 def test_a_disk_that_fails_is_an_error_and_leaves_the_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
