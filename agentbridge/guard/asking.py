@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentbridge.guard.entries import Entries, read_entries
@@ -12,6 +14,7 @@ from approvals import jsontext
 
 # Members that decide where a run goes. A second spelling, or a second value, would be read differently by others.
 DECISIVE = {"threadId", "runId", "resume", "forwardedProps", "messages"}
+INSIDE = re.compile(r"/resume/\d+/(interruptId|status|payload|metadata)|/forwardedProps/command(/resume)?")
 
 
 def digest(text: str) -> str:
@@ -45,7 +48,7 @@ def read(body: bytes) -> Ask:
         text = body.decode("utf-8")
         found = read_input(text)
         members = jsontext.members(text)
-        _check_spelling(text, members)
+        _check_spelling(text, members, jsontext.items(found.resume or "[]"))
     except (UnicodeDecodeError, ProtocolError, jsontext.JSONTextError) as problem:
         raise BadInput(str(problem)) from problem
     resume = found.resume if found.resume and jsontext.items(found.resume) else None
@@ -55,11 +58,13 @@ def read(body: bytes) -> Ask:
     )  # fmt: skip
 
 
-def _check_spelling(text: str, members: dict[str, str]) -> None:
-    for name in members:
-        if name not in DECISIVE and camel(name) in DECISIVE:
-            raise BadInput(f"The input spells {camel(name)} as {name}.")
-    twice = set(jsontext.parse(text).duplicates) & {f"/{name}" for name in DECISIVE}
+def _check_spelling(text: str, members: dict[str, str], entries: Sequence[str]) -> None:
+    inside = {name for entry in entries if entry.startswith("{") for name in jsontext.members(entry)}
+    for names, known in ((members, DECISIVE), (inside, {"interruptId"})):
+        for name in names:
+            if name not in known and camel(name) in known:
+                raise BadInput(f"The input spells {camel(name)} as {name}.")
+    twice = [place for place in jsontext.parse(text).duplicates if place[1:] in DECISIVE or INSIDE.fullmatch(place)]
     if twice:
         raise BadInput(f"The input has {min(twice)[1:]} twice.")
 

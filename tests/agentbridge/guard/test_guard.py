@@ -89,6 +89,11 @@ def test_an_answer_beside_the_resume_is_seen(before: Before) -> None:
         b"", b"[]", b'{"runId":"r","messages":[]}', b'{"threadId":"t","runId":"r","messages":[],"resume":{}}',
         b'{"threadId":"t","threadId":"u","runId":"r","messages":[]}', b'\xff{"threadId":"t"}',
         b'{"threadId":"t","thread_id":"u","runId":"r","messages":[]}',
+        b'{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":1},"command":{}}}',
+        *(
+            b'{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"a","status":"cancelled",%s}]}' % more
+            for more in (b'"interruptId":""', b'"interrupt_id":"b"', b'"status":"resolved"', b'"payload":1,"payload":2')
+        ),
     ],
 )  # fmt: skip
 def test_what_two_readers_could_take_for_two_things_is_no_input(before: Before, body: bytes) -> None:
