@@ -142,6 +142,8 @@ def test_a_record_is_printed_whole(
         expect(page.locator("main").get_by_text(words).first).to_be_visible()
     expect(page.locator("nav[aria-label=Main]")).to_be_hidden()
     assert page.pdf(path=tmp_path / "record.pdf").startswith(b"%PDF")
+    page.set_viewport_size({"width": 360, "height": 740})  # a preview on a phone
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
 def test_what_was_erased_is_in_no_file(
