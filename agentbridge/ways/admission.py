@@ -90,7 +90,9 @@ def _check_asked(agent: Agent, asked: RunInput) -> None:
 def read(body: bytes) -> RunInput:
     """Raises ProtocolError. What the agent may read as it likes is not judged; the ids are what we keep records by."""
     try:
-        asked = protocol.read_input(body.decode("utf-8"), partial=True)
+        text = body.decode("utf-8")
+        asked = protocol.read_input(text, partial=True)
+        protocol.check_once(text)
     except UnicodeDecodeError as error:
         raise protocol.ProtocolError("", _("The body is not UTF-8.")) from error
     for name, value in (("threadId", asked.thread_id), ("runId", asked.run_id)):

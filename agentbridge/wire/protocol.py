@@ -181,6 +181,12 @@ def read_input(text: str, *, partial: bool = False) -> RunInput:
     return _input(values, {name: sources[name] for name in values})
 
 
+def check_once(text: str) -> None:
+    """Raises ProtocolError for an input that says twice where it goes: we would judge one, the agent read the other."""
+    for name in sorted(jsontext.repeated(text) & {"threadId", "runId", "resume"}):
+        raise ProtocolError(name, f"The input has {name} twice.")
+
+
 def _input(values: Mapping[str, Any], sources: Mapping[str, str]) -> RunInput:
     return RunInput(
         thread_id=values.get("threadId", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from approvals.jsontext.reading import DECODER, DEEPEST, parse, scan_string, skip
@@ -15,6 +16,12 @@ def member(text: str, name: str) -> str | None:
 def members(text: str) -> dict[str, str]:
     """The exact text of each top-level member's value; `{}` if the text is not an object."""
     return {name: text[start:end] for name, start, end in _places(text, "{")}
+
+
+def repeated(text: str) -> set[str]:
+    """Names that more than one top-level member has: readers differ in which of them they take."""
+    seen = Counter(name for name, _, _ in _places(text, "{"))
+    return {name for name, times in seen.items() if times > 1}
 
 
 def items(text: str) -> list[str]:

@@ -83,6 +83,14 @@ def test_answers_cannot_be_smuggled_in(payer: Agent, alice: User) -> None:
         start(payer, alice, run_input_text='{"resume":[{"interruptId":"int-1","status":"resolved","payload":true}]}')
 
 
+@pytest.mark.parametrize(
+    "twice", ['"threadId":"t","threadId":"u"', '"runId":"r","runId":"s"', '"resume":[],"resume":null']
+)
+def test_an_input_that_says_twice_where_it_goes_goes_nowhere(payer: Agent, alice: User, twice: str) -> None:
+    with pytest.raises(ProtocolError, match="twice"):
+        start(payer, alice, run_input_text=f'{{{twice},"messages":[]}}')
+
+
 def test_only_reviewers_of_its_queues_and_operators_ask(
     payer: Agent, olga: User, charlie: User, carol: User, adam: User
 ) -> None:

@@ -113,6 +113,11 @@ def test_repeated_names_are_kept_named_and_the_last_counts() -> None:
     assert jsontext.replace(text, {"/x/0/a": None}) == '{"x":[{}],"y":0}'
 
 
+def test_only_names_at_the_top_are_repeated_ones_however_they_are_spelled() -> None:
+    assert jsontext.repeated('{"a":1,"b":{"c":1,"c":2},"\\u0061":2}') == {"a"}
+    assert jsontext.repeated("[1,1]") == set()
+
+
 def test_lone_surrogates_and_line_separators_come_out_escaped() -> None:
     assert jsontext.loads('"\\ud800 \\ud83d\\ude00"') == "\ud800 😀"
     assert jsontext.dumps("\ud800 😀 \u2028\u2029 é") == '"\\ud800 😀 \\u2028\\u2029 é"'

@@ -170,8 +170,12 @@ def test_one_run_at_a_time_on_a_thread(web: str, script: Script) -> None:
 
 @pytest.mark.parametrize(
     ("body", "status", "pointer"),
-    [(b"{", 422, ""), (b"[]", 422, ""), (b'{"threadId":"t"}', 422, "/runId"), (b'{"runId":"\xff"}', 422, "")],
-)
+    [
+        (b"{", 422, ""), (b"[]", 422, ""), (b'{"threadId":"t"}', 422, "/runId"), (b'{"runId":"\xff"}', 422, ""),
+        (b'{"threadId":"free","runId":"r","threadId":"paused"}', 422, "/threadId"),
+        (b'{"threadId":"t","runId":"r","resume":[1],"resume":[]}', 422, "/resume"),
+    ],
+)  # fmt: skip
 def test_what_is_no_input_never_reaches_the_agent(
     web: str, script: Script, body: bytes, status: int, pointer: str
 ) -> None:
