@@ -175,6 +175,16 @@ def in_the_directory(name: bytes, place: int, value: bytes) -> Damage:
     return rewritten(change)
 
 
+def in_the_last_record(place: int, value: bytes) -> Damage:
+    """Other bytes in the 22 with which the zip ends."""
+
+    def change(content: bytes) -> bytes:
+        at = len(content) - 22 + place
+        return content[:at] + value + content[at + len(value) :]
+
+    return rewritten(change)
+
+
 DAMAGED: dict[str, tuple[Damage, str]] = {
     "a way out": (one_more("../evil"), "something in it is no plain file"),
     "a way to the root": (one_more("/etc/cron.d/evil"), "something in it is no plain file"),
@@ -183,6 +193,12 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "something before it": (rewritten(lambda content: b"#!/bin/sh\n" + content), "there is more in it than its files"),
     "cut": (rewritten(lambda content: content[:-30]), "it cannot be opened as a zip file"),
     "empty": (rewritten(lambda content: b""), "it cannot be opened as a zip file"),
+    "another number of files": (in_the_last_record(10, b"\1\0"), "it cannot be opened as a zip file"),
+    "another length": (in_the_last_record(12, b"\0\0\0\0"), "it cannot be opened as a zip file"),
+    "words that are not there": (in_the_last_record(20, b"\5\0"), "it cannot be opened as a zip file"),
+    "a longer name at the end": (in_the_directory(b"manifest.sig", 28, b"\x0d"), "it cannot be opened as a zip file"),
+    "a zip of tomorrow": (in_the_directory(b"entries.csv", 6, b"\x7f"), "it cannot be opened as a zip file"),
+    "locked": (in_the_directory(b"entries.csv", 8, b"\x40"), "entries.csv cannot be read."),
     "another checksum": (in_the_directory(b"entries.csv", 16, b"\0\0\0\0"), "entries.csv cannot be read."),
     "another packing": (in_the_directory(b"entries.csv", 10, struct.pack("<H", 12)), "entries.csv cannot be read."),
 }  # fmt: skip

@@ -26,9 +26,12 @@ class Bundle:
     def __init__(self, file: Any) -> None:
         try:
             self.zip = zipfile.ZipFile(file)
+            members = self.zip.infolist()
+            is_whole = bool(self.zip.comment) or self._is_whole()
         except Exception:
-            raise Unreadable("it cannot be opened as a zip file") from None
-        members = self.zip.infolist()
+            is_whole = False
+        if not is_whole:
+            raise Unreadable("it cannot be opened as a zip file")
         self.names = {member.filename: member for member in members}
         if len(self.names) < len(members):
             raise Unreadable("a file is there twice")
@@ -37,6 +40,24 @@ class Bundle:
         for member in members:
             if not NAME.fullmatch(member.orig_filename) or member.external_attr >> 28 not in (0, 8):
                 raise Unreadable("something in it is no plain file")
+
+    def _is_whole(self) -> bool:
+        """Whether the directory is as long as the last record says: `zipfile` makes do with what it finds."""
+        file: Any = self.zip.fp
+        edge = file.seek(0, 2) - 22
+        file.seek(max(0, edge - 20))
+        tail = file.read()
+        count = int.from_bytes(tail[-12:-10], "little")
+        if len(tail) == 42 and tail.startswith(b"PK\6\7"):  # more than 65,535 files, or than 4 GiB
+            edge = int.from_bytes(tail[8:16], "little")
+            file.seek(edge + 32)
+            count = int.from_bytes(file.read(8), "little")
+        at = self.zip.start_dir
+        while count and at < edge:
+            file.seek(at + 28)
+            at += 46 + sum(int.from_bytes(file.read(2), "little") for _ in range(3))
+            count -= 1
+        return tail[-22:-18] == b"PK\5\6" and tail[-2:] == b"\0\0" and not count and at == edge
 
     def pieces(self, name: str) -> Iterator[bytes]:
         if name not in self.names:

@@ -66,15 +66,17 @@ class Zip {
       [count, length, start] = [32, 40, 48].map((place) => Number(record.readBigUInt64LE(place)));
       edge = wide;
     }
+    const bytes = this.bytes(edge - length, edge);
+    if (count && bytes.readUInt32LE(0) !== 0x02014b50) throw new Error("not a zip");
     if (start + length !== edge || end.length > 22) throw new Unreadable("there is more in it than its files");
-    return this.listed(this.bytes(start, start + length), count);
+    return this.listed(bytes, count);
   }
 
   listed(bytes, count) {
     const members = new Map();
-    let twice = false;
-    for (let at = 0; count > 0; count -= 1) {
-      if (bytes.readUInt32LE(at) !== 0x02014b50) throw new Error("not a zip");
+    let [at, twice] = [0, false];
+    for (; count > 0; count -= 1) {
+      if (bytes.readUInt32LE(at) !== 0x02014b50 || bytes[at + 6] > 63) throw new Error("not a zip");
       const [named, extra, comment] = [28, 30, 32].map((place) => bytes.readUInt16LE(at + place));
       const name = bytes.toString("utf-8", at + 46, at + 46 + named);
       const member = {
@@ -87,6 +89,7 @@ class Zip {
       members.set(name, member);
       at += 46 + named + extra + comment;
     }
+    if (at !== bytes.length) throw new Error("not a zip");
     if (twice) throw new Unreadable("a file is there twice");
     return members;
   }
@@ -128,7 +131,7 @@ class Zip {
     const head = this.bytes(member.start, member.start + 30);
     const start = member.start + 30 + head.readUInt16LE(26) + head.readUInt16LE(28);
     const name = this.bytes(member.start + 30, member.start + 30 + head.readUInt16LE(26)).toString("utf-8");
-    const is = head.readUInt32LE(0) === 0x04034b50 && name === member.name && !(member.flags & 1);
+    const is = head.readUInt32LE(0) === 0x04034b50 && name === member.name && !(member.flags & 0x61);
     if (!is || ![0, 8].includes(member.method)) throw new Error("not a file that we can unpack");
     const out = member.method === 8 ? createInflateRaw() : new PassThrough();
     if (!member.packed) return out.end() && out;
