@@ -31,14 +31,6 @@ def decrypt(token: str) -> str:
         raise Unreadable("A stored secret cannot be read with the keys in FIELD_KEY.") from None
 
 
-def rotate(token: str) -> str:
-    """The same secret under the newest key."""
-    try:
-        return _fernet().rotate(token.encode("ascii")).decode("ascii")
-    except InvalidToken:
-        raise Unreadable("A stored secret cannot be read with the keys in FIELD_KEY.") from None
-
-
 class EncryptedTextField(models.TextField):
     """Text that only this deployment's FIELD_KEY can read. "" stays "": the database can see that nothing is stored."""
 
