@@ -64,6 +64,12 @@ def act(request: HttpRequest, code: str, deed: Callable[[Case], object]) -> Http
     return once(request, perform, now=timezone.now())
 
 
+def act_because(request: HttpRequest, code: str, deed: Callable[..., None]) -> HttpResponse:
+    """The same for a deed of an operator that wants a reason and nothing else."""
+    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
+    return act(request, code, lambda case: deed(case, reason=reason, by=by, now=timezone.now()))
+
+
 def one_of(body: bodies.Body, *actions: str) -> str:
     action = body.string("action")
     if action not in actions:
@@ -127,8 +133,7 @@ def close_expired(request: HttpRequest, code: str) -> HttpResponse:
     openapi_extra=schema.takes(schema.ReasonIn),
 )  # fmt: skip
 def accept_deviation(request: HttpRequest, code: str) -> HttpResponse:
-    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
-    return act(request, code, lambda case: reviewing.accept(case, by=by, reason=reason, now=timezone.now()))
+    return act_because(request, code, reviewing.accept)
 
 
 @router.post(
@@ -136,8 +141,7 @@ def accept_deviation(request: HttpRequest, code: str) -> HttpResponse:
     openapi_extra=schema.takes(schema.ReasonIn),
 )  # fmt: skip
 def rebind(request: HttpRequest, code: str) -> HttpResponse:
-    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
-    return act(request, code, lambda case: settling.rebind(case, reason=reason, by=by, now=timezone.now()))
+    return act_because(request, code, settling.rebind)
 
 
 @router.post(
@@ -146,8 +150,7 @@ def rebind(request: HttpRequest, code: str) -> HttpResponse:
 )  # fmt: skip
 def unblock(request: HttpRequest, code: str) -> HttpResponse:
     """The answers stay as they are, and every check is made again: what still stands blocks the case again."""
-    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
-    return act(request, code, lambda case: settling.unblock(case, reason=reason, by=by, now=timezone.now()))
+    return act_because(request, code, settling.unblock)
 
 
 @router.post(
@@ -155,5 +158,4 @@ def unblock(request: HttpRequest, code: str) -> HttpResponse:
     openapi_extra=schema.takes(schema.ReasonIn),
 )  # fmt: skip
 def abandon(request: HttpRequest, code: str) -> HttpResponse:
-    reason, by = bodies.read(request, ("reason",)).string("reason"), person(request)
-    return act(request, code, lambda case: settling.abandon(case, reason=reason, by=by, now=timezone.now()))
+    return act_because(request, code, settling.abandon)
