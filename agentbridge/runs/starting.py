@@ -132,16 +132,16 @@ def thread_of(agent: Agent, thread_id: str) -> Thread:
 def _locked_thread(agent: Agent, thread_id: str) -> tuple[Thread, bool]:
     """And whether it was made just now: a row of this transaction is nobody else's yet."""
     asked = {"agent": agent, "key": key_of(thread_id)}
-    threads = Thread.objects.select_for_update(no_key=True).select_related("agent").filter(**asked)
-    known = threads.first()
-    if known is not None:
-        return known, False
-    others_write = connection.vendor != "sqlite"  # there writers take turns: nobody comes in between
-    try:
-        with transaction.atomic(savepoint=others_write):
-            return Thread.objects.create(thread_id=thread_id, **asked), True
-    except IntegrityError:  # somebody else was first
-        return threads.get(), False
+    threads = Thread.objects.select_for_update(no_key=True).filter(**asked).order_by()
+    if (known := threads.first()) is None:
+        others_write = connection.vendor != "sqlite"  # there writers take turns: nobody comes in between
+        try:
+            with transaction.atomic(savepoint=others_write):
+                return Thread.objects.create(thread_id=thread_id, **asked), True
+        except IntegrityError:  # somebody else was first
+            known = threads.get()
+    known.agent = agent
+    return known, False
 
 
 def check_thread(thread: Thread) -> None:

@@ -29,8 +29,9 @@ def check(agent: Agent, body: bytes) -> RunInput:
     asked = read(body)
     if not agent.enabled:
         raise starting.AgentOff
-    thread = Thread.objects.select_related("agent").filter(agent=agent, key=key_of(asked.thread_id)).first()
+    thread = Thread.objects.filter(agent=agent, key=key_of(asked.thread_id)).first()
     if thread is not None:
+        thread.agent = agent
         starting.check_thread(thread)
     _check_asked(agent, asked)
     return asked
