@@ -18,11 +18,19 @@ from django.db.models import QuerySet, Subquery
 
 from approvals import acting, bell, jsontext
 from approvals.models import AuditEntry, AuditLog, Case, Task, User
+from approvals.prepared import Prepared
 from approvals.trail import chain
 
 CHAIN_LOCK = 0x636F756E746572  # any number, the same in every process
 SEARCH_LIMIT = 4000
 
+last_entry = Prepared(
+    lambda: (
+        AuditEntry.objects.order_by("-seq")
+        .annotate(log=Subquery(AuditLog.objects.order_by("pk").values("origin")[:1]))
+        .values_list("seq", "leaf_hash", "log")[:1]
+    )
+)
 _verbs: set[str] = set()
 
 
@@ -157,12 +165,7 @@ def _end() -> tuple[int, str, str]:
     """Number and hash of the last entry, and the trail's own name; nobody appends until the transaction ends."""
     lock()
     # A second statement on purpose: its snapshot is younger than the lock (READ COMMITTED).
-    last = (
-        AuditEntry.objects.order_by("-seq")
-        .annotate(log=Subquery(AuditLog.objects.order_by("pk").values("origin")[:1]))
-        .values_list("seq", "leaf_hash", "log")
-        .first()
-    )
+    last = last_entry.first()
     return last or (0, chain.NOTHING_BEFORE, AuditLog.objects.order_by("pk").values_list("origin", flat=True)[0])
 
 

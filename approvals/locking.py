@@ -9,18 +9,23 @@ from django.utils.translation import gettext as _
 
 from approvals import permissions
 from approvals.models import Case, Task, User
+from approvals.prepared import Prepared, slot
 from approvals.refusals import Invalid, NotAllowed
 from approvals.schemas import Problem
 
+case_locked = Prepared(lambda: Case.objects.select_for_update(no_key=True).filter(pk=slot("pk")))
+task_with_queue = Prepared(lambda: Task.objects.select_related("queue").filter(pk=slot("pk")))
+person_locked = Prepared(lambda: User.objects.select_for_update(no_key=True).filter(pk=slot("pk"), is_active=True))
+
 
 def locked_case(case: Case) -> Case:
-    return Case.objects.select_for_update(no_key=True).get(pk=case.pk)
+    return case_locked.one(pk=case.pk)
 
 
 def locked(task: Task) -> tuple[Case, Task]:
     """The case and the task as they are now; nobody else changes them until the transaction ends."""
-    case = Case.objects.select_for_update(no_key=True).get(pk=task.case_id)
-    fresh = Task.objects.select_related("queue").get(pk=task.pk)
+    case = case_locked.one(pk=task.case_id)
+    fresh = task_with_queue.one(pk=task.pk)
     fresh.case = case
     return case, fresh
 
@@ -30,7 +35,7 @@ def locked_person(person: User) -> User:
 
     Raises NotAllowed for someone who is gone or disabled.
     """
-    fresh = User.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True).first()
+    fresh = person_locked.first(pk=person.pk)
     if fresh is None:
         raise NotAllowed(_("This account is disabled."))
     return fresh

@@ -17,10 +17,13 @@ from approvals.kit import VerdictKit
 from approvals.models import Case, Queue, Task, User
 from approvals.models.cases import CaseQuerySet, TaskQuerySet, Verdict
 from approvals.models.people import Role
+from approvals.prepared import Prepared, slot
 
 Visitor = User | AnonymousUser
 Right = Callable[[User], str | None]  # None: they may; else the sentence why not
 SEES_ALL = (Role.OPERATOR, Role.AUDITOR, Role.ADMIN)
+
+task_of_code = Prepared(lambda: Task.objects.select_related("case", "queue").filter(code=slot("code")))
 
 
 def role_of(user: Visitor) -> Role | None:
@@ -45,6 +48,12 @@ def visible_tasks(user: Visitor) -> TaskQuerySet:
     if _reviews(user):
         return Task.objects.filter(queue__in=user.queue_ids)
     return Task.objects.none()
+
+
+def visible_task(user: Visitor, code: str) -> Task | None:
+    """The task of this code, with its case and queue, if this person may see everything of it."""
+    task = task_of_code.first(code=code)
+    return task if task and can_see(user, task) else None
 
 
 def can_see(user: Visitor, task: Task) -> bool:

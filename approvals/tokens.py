@@ -9,9 +9,16 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from approvals.models import ApiToken, User
+from approvals.prepared import Prepared, slot
 
 PREFIX = "csn_"  # lets a scanner of repositories and logs recognise a lost token
 USE_NOTED_EVERY = timedelta(minutes=1)
+
+good_token = Prepared(
+    lambda: ApiToken.objects.select_related("user").filter(
+        digest=slot("digest"), revoked_at__isnull=True, user__is_active=True
+    )
+)
 
 
 def digest(token: str) -> str:
@@ -31,11 +38,7 @@ def revoke_all(user: User, *, now: datetime) -> int:
 
 def owner(token: str, *, now: datetime) -> User | None:
     """The enabled person who holds this token, or None. Its use is noted at most once a minute."""
-    found = (
-        ApiToken.objects.select_related("user")
-        .filter(digest=digest(token), revoked_at__isnull=True, user__is_active=True)
-        .first()
-    )
+    found = good_token.first(digest=digest(token))
     if found is None:
         return None
     if found.last_used_at is None or now - found.last_used_at >= USE_NOTED_EVERY:

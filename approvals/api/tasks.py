@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -76,19 +76,18 @@ def after(tasks: TaskQuerySet, cursor: str) -> TaskQuerySet:
 
 def find(user: User, code: str) -> Task:
     """The task, if this person may see it whole; else 404, whether or not it exists."""
-    return one(shapes.with_parts(permissions.visible_tasks(user)), code)
+    try:
+        return shapes.with_parts(permissions.visible_tasks(user)).get(code=code)
+    except Task.DoesNotExist:
+        raise not_found() from None
 
 
 def named(user: User, code: str) -> Task:
     """The same for a deed, which reads all the rest anew under lock."""
-    return one(permissions.visible_tasks(user), code)
-
-
-def one(tasks: QuerySet[Task], code: str) -> Task:
-    try:
-        return tasks.get(code=code)
-    except Task.DoesNotExist:
-        raise not_found() from None
+    task = permissions.visible_task(user, code)
+    if task is None:
+        raise not_found()
+    return task
 
 
 def shown(user: User, code: str, status: int = 200) -> HttpResponse:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.fields import OpaqueTextField, SentenceField, SentencesField, Start
 from approvals.models.people import Queue, User
+from approvals.prepared import Prepared, slot
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # no 0/O, 1/I/L, U: people read codes aloud
 
@@ -129,6 +130,9 @@ class Case(models.Model):
     def state_at(self, now: datetime) -> str:
         return EXPIRED if self.is_expired(now) else self.state
 
+    def has_open_tasks(self) -> bool:
+        return bool(open_tasks_of.rows(case=self.pk))
+
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def open(self, now: datetime) -> TaskQuerySet:
@@ -201,7 +205,15 @@ class Task(models.Model):
 
     def body_of(self, digest: str) -> str:
         """What was shown under this digest. Asked so, otherwise, and so again: two versions, and one body."""
-        return self.exhibits.filter(digest=digest).order_by("-version")[:1].get().body
+        (body,) = newest_body.one(task=self.pk, digest=digest)
+        return body
+
+    def decided_under(self, key: str, by: User) -> Decision | None:
+        """Their newest decision under this key, counting or not; its task is this very object."""
+        found = decisions_under.first(task=self.pk, by=by.pk, key=key)
+        if found:
+            found.task = self
+        return found
 
 
 class Exhibit(models.Model):
@@ -218,6 +230,17 @@ class Exhibit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task} v{self.version}"
+
+
+open_tasks_of = Prepared(lambda: Task.objects.filter(case=slot("case"), state=State.OPEN).values_list("pk")[:1])
+decisions_under = Prepared(
+    lambda: Decision.objects.filter(task=slot("task"), by=slot("by"), idempotency_key=slot("key")).order_by("-pk")[:1]
+)
+newest_body = Prepared(
+    lambda: (
+        Exhibit.objects.filter(task=slot("task"), digest=slot("digest")).order_by("-version").values_list("body")[:1]
+    )
+)
 
 
 class DecisionQuerySet(models.QuerySet["Decision"]):

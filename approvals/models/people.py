@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+
+from approvals.prepared import Prepared, slot
 
 
 def new_pseudonym() -> str:
@@ -50,13 +52,13 @@ class User(AbstractUser):
     @cached_property
     def role(self) -> Role | None:
         """The one role; of several groups the first in the order of `Role`. Read once: verbs ask a fresh object."""
-        groups = set(self.groups.values_list("name", flat=True))
+        groups = {name for (name,) in groups_of.rows(user=self.pk)}
         return next((role for role in Role if role in groups), None)
 
     @cached_property
     def own_queues(self) -> list[Queue]:
         """By name. Read once per object."""
-        return list(self.queues.order_by("name"))
+        return queues_of.rows(user=self.pk)
 
     @property
     def queue_ids(self) -> list[int]:
@@ -84,6 +86,10 @@ class Queue(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+groups_of = Prepared(lambda: Group.objects.filter(user=slot("user")).values_list("name"))
+queues_of = Prepared(lambda: Queue.objects.filter(members=slot("user")).order_by("name"))
 
 
 class ApiToken(models.Model):

@@ -70,7 +70,7 @@ def decide(
     case, task = locking.locked(task)
     by = locking.locked_person(by) if by else None
     given = Given(verdict=verdict, edits=edits, input=input, comment=comment, reason_code=reason_code)
-    if by and idempotency_key and (stored := _stored(task, by, idempotency_key)):
+    if by and idempotency_key and (stored := task.decided_under(idempotency_key, by)):
         return _same_again(stored, given, shown_digest)
     _may(by, task, given.verdict)
     _still_asked(case, task, shown_digest, now)
@@ -158,10 +158,6 @@ def _prepared(task: Task, given: Given, exhibit: Content) -> Answer:
     return answering.prepare(given, kit=VerdictKit.from_json(task.kit), exhibit=exhibit, queue=task.queue)
 
 
-def _stored(task: Task, by: User, key: str) -> Decision | None:
-    return task.decisions.filter(by=by, idempotency_key=key).order_by("-pk").first()
-
-
 def _same_again(stored: Decision, given: Given, shown_digest: str) -> Decision:
     """The decision of the first time. Raises Invalid `idempotency_mismatch` when the key came with something else."""
     if stored.shown_digest == shown_digest:
@@ -199,7 +195,7 @@ def _settle(task: Task) -> None:
 
 def _settle_if_complete(case: Case, now: datetime, *, undo: bool) -> bool:
     """True when this was the last open task: the case may leave after the undo window, but never too late."""
-    if Task.objects.filter(case=case, state=State.OPEN).exists():
+    if case.has_open_tasks():
         return False
     deliver_after = now + timedelta(seconds=settings.UNDO_SECONDS if undo else 0)
     if case.deadline:
