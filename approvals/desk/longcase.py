@@ -21,6 +21,7 @@ from approvals.headlines import Part
 from approvals.models import Case, Decision, Exhibit, Queue, Task, User
 from approvals.models.cases import State, TaskQuerySet
 from approvals.models.people import Role
+from approvals.prepared import Prepared, slot
 from approvals.verbs import batch
 
 MOST_WHOLE = 50  # tasks that one page shows whole
@@ -28,6 +29,10 @@ LISTED = 50  # on one page of the list
 HEAVY = ("kit", "refs", "results", "search_text", "flags")  # of a task: what no list shows
 DECIDING = (Role.REVIEWER, Role.OPERATOR)
 AT_ONCE = 100  # open tasks looked at for one that this person may decide
+
+past_the_whole = Prepared(
+    lambda: Task.objects.filter(case=slot("case"), position__gte=MOST_WHOLE).values_list("pk")[:1]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +87,7 @@ class LongCase:
 
 def is_long(case: Case) -> bool:
     """Whether there are more than one page shows whole; places are numbered from 0 without a gap."""
-    return case.tasks.filter(position__gte=MOST_WHOLE).exists()
+    return bool(past_the_whole.rows(case=case.pk))
 
 
 def shown_task(user: User, case: Case, wanted: str, *, now: datetime) -> Task:

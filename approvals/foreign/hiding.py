@@ -22,10 +22,13 @@ from approvals.foreign.masking import Rules
 from approvals.models import Case, MaskRule, Queue, Task, User
 from approvals.models.cases import TaskQuerySet
 from approvals.models.people import Role
+from approvals.prepared import Prepared
 from approvals.refusals import Invalid, NotAllowed
 from approvals.schemas import Problem
 
 MOST_REASON = 500
+
+all_rules = Prepared(lambda: MaskRule.objects.order_by("pk").values_list("queue", "agent", "by_name", "by_looks"))
 
 audit.register("values.shown", "mask.changed")
 
@@ -38,7 +41,7 @@ def rules_for(queue: Queue, agent: str) -> Rules:
 
 def rules_of_case(code: str) -> Rules:
     """The rules of all queues that a case, or the case of a task, has tasks in: its page hides by all of them."""
-    kept = list(MaskRule.objects.order_by("pk").values_list("queue", "agent", "by_name", "by_looks"))
+    kept = all_rules.rows()
     if any(queue or agent for queue, agent, _name, _looks in kept):  # else the case need not be looked at
         asked = set(tasks_beside(code).values_list("queue", "agent"))
         queues, agents = {None, *(queue for queue, _agent in asked)}, {"", *(agent for _queue, agent in asked)}

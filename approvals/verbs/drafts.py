@@ -12,9 +12,12 @@ from datetime import datetime
 from approvals import jsontext
 from approvals.models import Draft, Task, User
 from approvals.models.cases import State
+from approvals.prepared import Prepared, slot
 
 NOT_KEPT = ("csrfmiddlewaretoken", "verdict", "action", "idempotency_key", "shown_digest", "interrupt", "confirmed")
 NOT_TYPED = ("typed", "read_all")  # said anew each time: friction that is kept is none
+
+kept_on = Prepared(lambda: Draft.objects.filter(user=slot("user"), task=slot("task")).values_list("pk"))
 
 
 def keep(task: Task, *, by: User, post: Mapping[str, str], now: datetime) -> Draft:
@@ -30,9 +33,8 @@ def keep(task: Task, *, by: User, post: Mapping[str, str], now: datetime) -> Dra
 
 def forget(task: Task, *, by: User) -> None:
     """After a decision, or because the person wants to start again."""
-    kept = Draft.objects.filter(user=by, task=task)
-    if kept.exists():  # most keep none, and only a deletion has to wait for its turn to write
-        kept.delete()
+    if kept_on.rows(user=by.pk, task=task.pk):  # most keep none, and only a deletion has to wait for its turn to write
+        Draft.objects.filter(user=by, task=task).delete()
 
 
 def of(user: User, tasks: Iterable[int]) -> dict[int, Draft]:

@@ -107,10 +107,10 @@ def number(text: str) -> int:
 
 
 def visible_task(request: PersonRequest, code: str) -> Task:
-    try:
-        return permissions.visible_tasks(request.user).select_related("case", "queue").get(code=code)
-    except Task.DoesNotExist:
-        raise Http404 from None
+    task = permissions.visible_task(request.user, code)
+    if task is None:
+        raise Http404
+    return task
 
 
 @attempts.told("decide")
