@@ -191,8 +191,8 @@ def drawn(request: PersonRequest, file: CaseFile, *, status: int = 200, focus: s
     """
     template = "approvals/_case_update.html" if request.htmx else "approvals/case.html"
     with hidden.around(request, file):
-        told = page(request, casefile.with_sheets(file, **sheets), now=current())
-        return render(request, template, {**told, "focus": focus}, status=status)
+        context = page(request, casefile.with_sheets(file, **sheets), now=current())
+        return render(request, template, {**context, "focus": focus}, status=status)
 
 
 def page(request: PersonRequest, file: CaseFile, *, now: datetime) -> dict[str, Any]:
