@@ -200,7 +200,7 @@ def test_lists_and_runs_under_way_read_themselves_again(client, olga, agent, cas
     running = rows.add_run(agent, "going", "t2", status=Run.Status.RUNNING)
     assert 'hx-trigger="live:trail from:body"' in page(client, olga, "/deliveries/")
     assert 'hx-trigger="live:trail from:body"' in page(client, olga, "/agents/payer/runs/", run=running.run_id)
-    assert "hx-trigger" not in page(client, olga, "/agents/payer/runs/", run="run-1")
+    assert "live:trail from:body" not in page(client, olga, "/agents/payer/runs/", run="run-1")
     piece = client.get("/deliveries/", headers={"HX-Request": "true"}).content.decode()
     assert piece.strip().startswith('<div id="deliveries"') and "</html>" not in piece
 
