@@ -25,8 +25,9 @@ REFUSED = [
 
 
 @pytest.fixture
-def roles():
-    names = ("desk_of_a_test", "auditor_of_a_test")
+def roles(request):
+    """Of this module alone: roles belong to the whole server, and other modules are tested beside it."""
+    names = [f"{who}_of_{request.module.__name__.rpartition('.')[2]}" for who in ("desk", "auditor")]
     with connection.cursor() as cursor:
         for name in names:
             cursor.execute(f"CREATE ROLE {name}")

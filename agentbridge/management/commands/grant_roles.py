@@ -6,10 +6,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
+from django.db.models import Model
 
 from agentbridge import guards as ours
+from agentbridge.models import Agent, Run, Thread
 from approvals import guards
+from approvals.models import Case, Task, User
 from approvals.trail import roles
+
+# What `verify_audit` reads beside the record: nobody's password, no token and no agent's headers.
+HELD_AGAINST: dict[type[Model], tuple[str, ...]] = {
+    Case: (), Task: (), Thread: (), Run: (), User: ("id", "pseudonym"), Agent: ("id", "slug"),
+}  # fmt: skip
 
 
 class Command(BaseCommand):
@@ -17,12 +25,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--app", required=True, metavar="ROLE", help="the role that DATABASE_URL of the desk names")
-        parser.add_argument("--auditor", metavar="ROLE", help="may read the record, and nothing else")
+        parser.add_argument("--auditor", metavar="ROLE", help="may read and verify the record, and nothing else")
 
     def handle(self, *args: Any, app: str, auditor: str | None, **options: Any) -> None:
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no roles: there the file belongs to the one user who runs the desk.")
         with transaction.atomic(), connection.cursor() as cursor:
-            for statement in roles.grants((*guards.ALL, *ours.GUARDS), connection, app=app, auditor=auditor):
+            beside = {model._meta.db_table: columns for model, columns in HELD_AGAINST.items()}
+            guarded = (*guards.ALL, *ours.GUARDS)
+            for statement in roles.grants(guarded, connection, app=app, auditor=auditor, beside=beside):
                 cursor.execute(statement)
         self.stdout.write(f"{app} writes the record and cannot change it.")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError
 from django.utils import timezone
 
 from agentbridge.record import verifying
@@ -15,7 +16,7 @@ from approvals.trail import bundles, verification
 class Command(BaseCommand):
     help = (
         "Checks the trail and the rows it speaks of. Exit code: 0 good, 1 tampered (the first bad entry is named), "
-        "2 usage, 3 incomplete."
+        "2 usage, or the record cannot be read, 3 incomplete."
     )
     requires_system_checks = ()  # they load every page and the API; the servers run them
 
@@ -51,6 +52,9 @@ class Command(BaseCommand):
             return bundles.verify(bundle, keys)
         except (bundles.NotABundle, LookupError) as problem:
             self.stderr.write(f"{bundle}: {problem}" if bundle else str(problem))
+            sys.exit(verification.USAGE)
+        except DatabaseError as problem:  # nobody is accused for what cannot be read
+            self.stderr.write(f"The record cannot be read: {problem}".strip())
             sys.exit(verification.USAGE)
 
     def tell(self, report: verification.Report) -> None:
