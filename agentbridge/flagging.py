@@ -104,6 +104,10 @@ def _conflicts(pause: Pause, call: CallView, spoken: Spoken) -> Iterator[Flag]:
     if different:
         sentence = f"Conflicting arguments: the agent also gave this call other arguments: {different[0]}"
         yield flag("conflicting-arguments", sentence)
+    named = next((name for id_, name, _args in spoken if id_ == call.id and name != call.name), None)
+    if named is not None and call.name:
+        sentence = f"The agent's history names another tool ({named}) than the call ({call.name})."
+        yield flag("conflicting-tool", sentence)
 
 
 def _agrees(args: str, claimed: str) -> bool:

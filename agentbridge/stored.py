@@ -28,6 +28,7 @@ FLAGS = (
     _("Conflicting arguments: the metadata of the question has %(text)s here."),
     _("Conflicting arguments: before, this call was %(args)s"),
     _("The metadata of the question names another tool (%(claimed)s) than the call (%(call)s)."),
+    _("The agent's history names another tool (%(claimed)s) than the call (%(call)s)."),
     _("A repeated key: agents may read either of its values."),
     _("A long stretch of white space hides what follows it."),
     _("Hidden characters: they are shown as signs."),
@@ -153,6 +154,7 @@ CONCLUSIONS = (
     _("Executed as approved; then the run failed."),
     _("Executed, with other arguments than were approved; then the run failed."),
     _("Executed, with other arguments than were approved."),
+    _("Executed, as another tool than was approved."),
     _("The run failed on its way; whether anything ran is not known: %(error)s"),
     _("Answered; the agent took the answer."),
     _("Approved; the agent took the answer."),
@@ -179,6 +181,7 @@ CONCLUSIONS = (
 )
 INCIDENTS = (
     _("Other arguments than approved: the resumed run shows %(text)s"),
+    _("Another tool than approved: the resumed run shows %(text)s"),
     _("Another attempt had a result already: the call may have run twice."),
     _("The result belongs to %(call)s (%(id)s), not to the approved one."),
     _("the call %(name)s"),

@@ -20,6 +20,7 @@ from approvals import exhibits, jsontext
 from approvals.fields import text_of
 from approvals.models import AuditEntry, Decision, Verdict
 
+CONFLICTS = ("conflicting-arguments", "conflicting-tool")  # flags under which a reviewer saw both
 OTHER_ADDRESS = "The agent's address changed after the answers were sealed. An operator has to bind them to it again."
 
 
@@ -124,12 +125,17 @@ def _history_holds_the_reviewed_calls(resume: Resume, draft: Outgoing, decided: 
         tool = exhibits.load(task.exhibits.order_by("-version")[0].body).tool
         if tool is None or not tool.id or tool.state == "missing":
             continue
-        arguments = [text for id_, _name, text in spoken if id_ == tool.id]
-        shown_both = any(flag.get("slug") == "conflicting-arguments" for flag in task.flags)
-        if strict and not arguments:
+        told = [(name, text) for id_, name, text in spoken if id_ == tool.id]
+        shown_both = any(flag.get("slug") in CONFLICTS for flag in task.flags)
+        if strict and not told:
             yield "The history that would be sent lacks the reviewed call, and this agent runs what the history says."
-        if any(not same_arguments(text, tool.args_text) for text in arguments) and (strict or not shown_both):
+        if not all(_is_reviewed(tool, name, text) for name, text in told) and (strict or not shown_both):
             yield "The call in the history that would be sent is not the call that was reviewed."
+
+
+def _is_reviewed(tool: exhibits.Tool, name: str, args: str) -> bool:
+    """A call that came without a name is known by its arguments only."""
+    return tool.name in ("", name) and same_arguments(args, tool.args_text)
 
 
 def _no_frontend_call_is_open(draft: Outgoing, gated: set[str]) -> Iterator[str]:

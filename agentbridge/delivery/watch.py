@@ -33,6 +33,7 @@ CALL_NOT_RUN = re.compile(
     r"|\bnot (run|executed|approved|permitted)\b|^\W*(it was )?(denied|rejected|declined|refused)\W*$",
     re.I | re.S,
 )
+OTHER_TOOL = "Executed, as another tool than was approved."
 K = Incident.Kind
 
 
@@ -48,6 +49,7 @@ class Compared:
     results: Sequence[ResultView]
     repeated: str | None  # argument text of the call as the resumed run streamed it again
     strange: str | None  # as the resumed run streamed or retold it: neither what was approved nor what was proposed
+    renamed: str | None  # the other tool that the resumed run names for this call
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +77,17 @@ def compare(resume: Resume, run: Run, view: RunView, *, letter: str, now: dateti
                 )
 
 
-def _compared(task: Task, view: RunView, retold: Mapping[str, str]) -> Compared | None:
+def _compared(task: Task, view: RunView, retold: Mapping[str, tuple[str, str]]) -> Compared | None:
     decision = Decision.objects.filter(task=task, recalled_at=None, voided_at=None).first()
     refs = translation.refs_of(task)
     calls = frozenset(refs[name] for name in ("toolCallId", "gatedCallId") if refs.get(name))
-    proposal = exhibits.load(task.exhibits.order_by("-version")[0].body).proposal
+    shown = exhibits.load(task.exhibits.order_by("-version")[0].body)
+    proposal = shown.proposal
     edits = decision.edits if decision else None
     asked = refs.get("gatedCallId") or refs.get("toolCallId") or ""  # the call whose arguments were proposed
     call = view.calls.get(asked)
     repeated = call.args if call is not None and call.args and call.state != "incomplete" else None
+    name, args = retold.get(asked, ("", None))
     return Compared(
         task=task,
         verdict=decision.verdict if decision else Verdict.CANCELLED,
@@ -94,8 +98,14 @@ def _compared(task: Task, view: RunView, retold: Mapping[str, str]) -> Compared 
             result for result in view.results if result.tool_call_id in calls and not _told_back(result, decision)
         ],
         repeated=repeated,
-        strange=_strange([repeated, retold.get(asked)], known=[edits or proposal, proposal]),
+        strange=_strange([repeated, args], known=[edits or proposal, proposal]),
+        renamed=_renamed(shown.tool, [call.name if call is not None else "", name]),
     )
+
+
+def _renamed(tool: exhibits.Tool | None, names: Sequence[str]) -> str | None:
+    known = tool.name if tool is not None else ""
+    return next((name for name in names if name and known and name != known), None)
 
 
 def _told_back(result: ResultView, decision: Decision | None) -> bool:
@@ -108,9 +118,9 @@ def _told_back(result: ResultView, decision: Decision | None) -> bool:
     return is_answer or result.text.strip() == decision.comment.strip() != ""
 
 
-def _retold(view: RunView) -> dict[str, str]:
-    """Argument texts by call, as the resumed run's own snapshot of the messages has them."""
-    return {id_: args for id_, _name, args in calls_in(view.messages)} if view.snapshot_seen else {}
+def _retold(view: RunView) -> dict[str, tuple[str, str]]:
+    """Name and argument text by call, as the resumed run's own snapshot of the messages has them."""
+    return {id_: (name, args) for id_, name, args in calls_in(view.messages)} if view.snapshot_seen else {}
 
 
 def _strange(said: Sequence[str | None], *, known: Sequence[str | None]) -> str | None:
@@ -123,7 +133,10 @@ def _strange(said: Sequence[str | None], *, known: Sequence[str | None]) -> str 
 def findings(each: Compared, resume: Resume, run: Run, view: RunView, letter: str,
              told: Sequence[Compared]) -> list[Finding]:
     """The conclusion first, then whatever else is wrong about this task."""
-    extra = [_asked_again(each, view), _ran_twice(each, run), _other_arguments(each), _other_call(each, view, told)]
+    extra = [
+        _asked_again(each, view), _ran_twice(each, run), _other_arguments(each), _other_tool(each),
+        _other_call(each, view, told),
+    ]  # fmt: skip
     return [_conclusion(each, resume, view, letter), *(finding for finding in extra if finding is not None)]
 
 
@@ -149,6 +162,8 @@ def _conclusion(each: Compared, resume: Resume, view: RunView, letter: str) -> F
 
 
 def _failed_after(each: Compared) -> str:
+    if each.renamed is not None:
+        return OTHER_TOOL
     if each.strange is not None:
         return "Executed, with other arguments than were approved; then the run failed."
     return "Executed as approved; then the run failed."
@@ -168,6 +183,8 @@ def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
     if all(CALL_NOT_RUN.search(result.text) for result in each.results):
         text = f"Approved, but the result says otherwise: {excerpt(each.results[-1].text)}"
         return Finding("Approved, but the agent says that it did not run.", K.APPROVED_NOT_RUN, text)
+    if each.renamed is not None:
+        return Finding(OTHER_TOOL)
     if each.strange is not None:
         return Finding("Executed, with other arguments than were approved.")
     if is_edited(each) and each.repeated is not None and same_arguments(each.repeated, each.proposal or ""):
@@ -196,6 +213,13 @@ def _other_arguments(each: Compared) -> Finding | None:
         return None
     text = f"Other arguments than approved: the resumed run shows {excerpt(each.strange)}"
     return Finding("", K.OTHER_ARGUMENTS, text)
+
+
+def _other_tool(each: Compared) -> Finding | None:
+    """The id is that of the approved call, the tool is not."""
+    if each.renamed is None or each.verdict != Verdict.APPROVED:
+        return None
+    return Finding("", K.OTHER_CALL_RAN, f"Another tool than approved: the resumed run shows {excerpt(each.renamed)}")
 
 
 def _ran_twice(each: Compared, run: Run) -> Finding | None:

@@ -193,6 +193,13 @@ def test_other_arguments_in_a_later_run_are_a_second_version_and_void_the_decisi
     assert not task.decisions.live().exists()
 
 
+def test_a_history_that_names_another_tool_is_flagged(payer: Agent) -> None:
+    told = {"id": "tc-1", "type": "function", "function": {"name": "pay_twice", "arguments": '{"amount": 12.50}'}}
+    snapshot = frame(type="MESSAGES_SNAPSHOT", messages=[{"id": "a-1", "role": "assistant", "toolCalls": [told]}])
+    record(asked(payer), started() + call() + snapshot + finished(interrupt()))
+    assert [slug for slug in flags(Case.objects.get()) if slug.startswith("conflicting")] == ["conflicting-tool"]
+
+
 def test_an_error_after_the_pause_leaves_it_answerable(payer: Agent) -> None:
     run = record(asked(payer), PAUSE + failed("late"))
     case = Case.objects.get()

@@ -73,10 +73,11 @@ def test_t68_a_null_state_is_left_out_and_a_null_in_it_is_data(
     assert agent.posts[1].json.get("state") == kept
 
 
-def test_t69_an_argument_changed_on_record_stops_the_resume(script: Script, alice: User) -> None:
+@pytest.mark.parametrize(("was", "now"), [("12.50", "12.51"), ('"pay', '"repay')])
+def test_t69_a_call_changed_on_record_stops_the_resume(script: Script, alice: User, was: str, now: str) -> None:
     agent = script(pausing(), finishing())
     case = paused_case(register(agent), alice)
-    Run.objects.update(snapshot=Run.objects.get().snapshot.replace("12.50", "12.51"))
+    Run.objects.update(snapshot=Run.objects.get().snapshot.replace(was, now))
     decide(only_task(case), alice)
     work()
     case.refresh_from_db()
@@ -183,6 +184,12 @@ def test_t78_a_result_in_parts_is_kept_and_no_file_is_fetched(script: Script, al
 def test_t79_other_arguments_in_the_resumed_run_are_an_incident(script: Script, alice: User) -> None:
     _agent, case = delivered(script, alice, Answer([started(), call(args='{"amount":1}'), result(), finished()]))
     assert kinds(case) == ["other_arguments"]
+
+
+def test_t79_another_tool_under_the_approved_call_s_id_is_an_incident(script: Script, alice: User) -> None:
+    _agent, case = delivered(script, alice, Answer([started(), call("pay_twice"), result(), finished()]))
+    assert kinds(case) == ["other_call_ran"]
+    assert only_task(case).conclusion == "Executed, as another tool than was approved."
 
 
 def test_t80_an_interim_result_of_the_first_run_is_no_execution(script: Script, alice: User) -> None:
