@@ -1,8 +1,8 @@
 """Whose turn it is when there is not time for all at once: no answer waits behind another agent's crowd.
 
 By age alone, one answer to a good agent waits until a thousand to agents in trouble have been tried. So every second
-place goes to the agent that has least to do, which keeps the quiet ones quick; the others go round among all agents, so
-that nobody waits for ever.
+place goes to the agent that somebody has answered last: whoever decides now is served now, however much was left lying.
+The others go round among all agents, so that nobody waits for ever. Of each agent the oldest goes first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, QuerySet, Window
+from django.db.models import F, Max, QuerySet, Window
 from django.db.models.expressions import OrderBy
 from django.db.models.functions import RowNumber
 
@@ -21,21 +21,28 @@ from agentbridge.models import DeliveryState, Resume, Run
 
 
 def in_turn(
-    rows: QuerySet[Any], *, agent: str, oldest: Sequence[OrderBy], most: int, busy: Mapping[Any, int]
+    rows: QuerySet[Any], *, agent: str, asked_at: str, oldest: Sequence[OrderBy], most: int,
+    busy: Mapping[Any, int], look: int,
 ) -> list[tuple[int, Any]]:
     """(row, agent) in the order in which they are to be taken; of each agent its `most` oldest.
 
-    `agent` names the member that says whose a row is, `busy` how many requests each one has under way: they count as
-    much as what waits.
-    """
+    `agent` names the member that says whose a row is, `asked_at` the one that says when a person asked for it. `busy`:
+    how many requests each agent has under way. `look` counts the worker's looks: the round begins one agent further on.
+    """  # fmt: skip
     turn = Window(RowNumber(), partition_by=F(agent), order_by=oldest)
-    crowd = Window(Count("pk"), partition_by=F(agent))
-    first = rows.annotate(turn=turn, crowd=crowd).filter(turn__lte=most).order_by(*oldest)
-    by_age = list(first.values_list("pk", agent, "turn", "crowd"))
-    least_to_do = sorted(by_age, key=lambda row: row[3] + busy.get(row[1], 0))
-    all_round = sorted(by_age, key=lambda row: row[2] + busy.get(row[1], 0))
-    both = chain.from_iterable(zip(least_to_do, all_round, strict=True))
-    return [(pk, whose) for pk, whose, _turn, _crowd in dict.fromkeys(both)]
+    latest = Window(Max(asked_at), partition_by=F(agent))
+    first = rows.annotate(turn=turn, latest=latest).filter(turn__lte=most).order_by(*oldest)
+    by_age = list(first.values_list("pk", agent, "turn", "latest"))
+    places = {whose: n for n, whose in enumerate(sorted({row[1] for row in by_age}))}
+
+    def rank(row: Any) -> int:
+        """An agent's second row comes after the first of all others; what is under way counts like a row before."""
+        return row[2] + busy.get(row[1], 0)
+
+    just_asked = sorted(sorted(by_age, key=lambda row: row[3], reverse=True), key=rank)
+    all_round = sorted(by_age, key=lambda row: (rank(row), (places[row[1]] - look) % len(places)))
+    both = chain.from_iterable(zip(just_asked, all_round, strict=True))
+    return [(pk, whose) for pk, whose, _turn, _latest in dict.fromkeys(both)]
 
 
 def requests() -> tuple[QuerySet[Resume], QuerySet[Run]]:

@@ -17,14 +17,16 @@ from agentbridge.models import Run
 from approvals import clock
 
 
-def claimable(now: datetime, *, closed: set[int], limit: int) -> list[tuple[int, int]]:
+def claimable(now: datetime, *, closed: set[int], limit: int, look: int = 0) -> list[tuple[int, int]]:
     """(run, agent) of queued first runs, as their turns come; `closed`: agents that must not be asked."""
     busy = turns.under_way()
     ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE, thread__agent__enabled=True)
     queued = ours.filter(status=Run.Status.QUEUED, lease_owner="")
     waiting, oldest = queued.exclude(thread__agent__in=closed | turns.full(busy)), [F("pk").asc()]
-    found = turns.in_turn(waiting, agent="thread__agent", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy)
-    return found[:limit]
+    return turns.in_turn(
+        waiting, agent="thread__agent", asked_at="created_at", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy,
+        look=look,
+    )[:limit]  # fmt: skip
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ import os
 import platform
 import secrets
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from time import monotonic
 from types import ModuleType
@@ -33,7 +34,7 @@ from agentbridge.work.room import Room
 from agentbridge.work.statistics import Statistics
 from approvals import clock
 from approvals.bell import Bell
-from approvals.models import AuditEntry
+from approvals.models import AuditEntry, Case
 from approvals.refusals import Refused
 from approvals.trail import anchors, lifecycle
 
@@ -42,6 +43,7 @@ log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
+SEAL_SECONDS = 0.25  # in one look
 CLAIM_SECONDS = 0.25  # in one look: what is claimed waits for its request until the look is over, and its lease runs
 EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
@@ -200,15 +202,27 @@ def find_work(owner: str, breakers: Breakers, room: Room, *, sweep: bool) -> tup
     if sweep:
         lifecycle.watch_clock(now=now)
         sweeping.sweep(now)
-    due = sealing.due(now)
-    sealed = [guarded(partial(sealing.seal, case, now=now), partial(sealing.set_aside, case)) for case in due]
+    sealed = all_sealed(sealing.due(now, look=room.look), now=now)
     tickets: list[Ticket] = []
     for queue in (resuming, queueing):
         if room.left > 0:
             closed = breakers.closed_to(now) | room.full()
-            wanted = room.order(queue.claimable(now, closed=closed, limit=room.left + 1))
+            wanted = room.order(queue.claimable(now, closed=closed, limit=room.left + 1, look=room.look))
             tickets += claimed(queue, wanted, owner, breakers, room)
-    return tickets, any(sealed)
+    return tickets, sealed
+
+
+def all_sealed(due: Sequence[Case], *, now: datetime) -> bool:
+    """As many as there is time for, at least one: what is sealed already must not wait for the rest.
+
+    Whether there may be more.
+    """
+    end, found = monotonic() + SEAL_SECONDS, False
+    for case in due:
+        found |= bool(guarded(partial(sealing.seal, case, now=now), partial(sealing.set_aside, case)))
+        if monotonic() >= end:
+            return True
+    return found
 
 
 def claimed(

@@ -40,8 +40,8 @@ def queued(agent: Agent, n: int, **more: Any) -> None:
     rows.add_run(agent, name, name, **{"status": Run.Status.QUEUED, "armed_at": None, "accepted_at": None, **more})
 
 
-def looked_at(limit: int, queue: Any = resuming) -> list[str]:
-    found = queue.claimable(timezone.now(), closed=set(), limit=limit)
+def looked_at(limit: int, queue: Any = resuming, look: int = 0) -> list[str]:
+    found = queue.claimable(timezone.now(), closed=set(), limit=limit, look=look)
     return [Agent.objects.get(pk=agent).slug for _row, agent in found]
 
 
@@ -54,30 +54,39 @@ def test_the_only_answer_to_an_agent_is_not_behind_the_many_of_others(agents: An
     assert looked_at(limit=1) == ["quiet"]
 
 
+def test_who_is_answered_now_goes_first_however_much_is_left_of_before(agents: Any, ready: Any, payments: Any) -> None:
+    third = rows.add_agent(payments, "busy")
+    ready(third, 0)
+    for n in range(4):
+        ready(agents[0], n)
+    assert looked_at(limit=1) == ["crowded"]
+
+
 def test_every_second_place_goes_round_among_all(agents: Any, ready: Any, payments: Any) -> None:
     for n in range(3):
         ready(agents[0], n)
     for slug in ("first", "second", "third"):
         ready(rows.add_agent(payments, slug), 0)
-    assert looked_at(limit=5) == ["first", "crowded", "second", "third", "crowded"]
+    assert looked_at(limit=5) == ["third", "crowded", "second", "first", "crowded"]
+    assert looked_at(limit=5, look=1) == ["third", "first", "second", "crowded", "crowded"]
 
 
-def test_the_largest_crowd_gets_its_turn_in_every_round(agents: Any, ready: Any, payments: Any) -> None:
+def test_in_as_many_looks_as_there_are_agents_each_has_a_place(agents: Any, ready: Any, payments: Any) -> None:
     others = [rows.add_agent(payments, f"other-{n}") for n in range(3)]
-    for n in range(2):
-        for agent in others:
+    for agent in (agents[0], *others):
+        for n in range(3):
             ready(agent, n)
-    for n in range(3):
-        ready(agents[0], n)
-    assert looked_at(limit=6).count("crowded") == 1
+    assert {slug for look in range(4) for slug in looked_at(limit=2, look=look)} == {
+        "crowded", "other-0", "other-1", "other-2"
+    }  # fmt: skip
 
 
 def test_what_is_under_way_counts_like_what_waits(agents: Any, ready: Any, settings: Any) -> None:
     settings.AGENT_PARALLEL = 3
-    for n, state in enumerate(["leased", "armed", "ready"]):
-        ready(agents[0], n, state)
     for n in range(2):
         ready(agents[1], n)
+    for n, state in enumerate(["leased", "armed", "ready"]):
+        ready(agents[0], n, state)
     assert looked_at(limit=1) == ["quiet"]
 
 
@@ -112,7 +121,7 @@ def test_an_agent_that_is_asked_for_enough_first_runs_takes_no_place(agents: Any
 
 def test_answers_are_sealed_in_the_same_turns(open_case: OpenCase) -> None:
     now = timezone.now()
-    for agent in ("crowded", "crowded", "crowded", "quiet"):
-        case = open_case(case={"agent": agent})
-        Case.objects.filter(pk=case.pk).update(state="settled", settled_at=now, deliver_after=now)
+    for age, agent in ((4, "crowded"), (3, "crowded"), (2, "crowded"), (1, "quiet")):
+        case, at = open_case(case={"agent": agent}), now - timedelta(seconds=age)
+        Case.objects.filter(pk=case.pk).update(state="settled", settled_at=at, deliver_after=at)
     assert [case.agent for case in sealing.due(now, limit=2)] == ["quiet", "crowded"]
