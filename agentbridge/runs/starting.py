@@ -17,9 +17,15 @@ from approvals import jsontext, locking, permissions
 from approvals.models import Case, Task, User
 from approvals.models.cases import State
 from approvals.models.people import Role
+from approvals.prepared import Prepared, slot
 from approvals.refusals import NotAllowed, Refused
 
 OPEN = (State.OPEN, State.SETTLED, State.QUARANTINED)
+enabled_agents = Prepared(lambda: Agent.objects.filter(pk=slot("agent"), enabled=True).values_list("pk"))
+threads_locked = Prepared(
+    lambda: Thread.objects.select_for_update(no_key=True).filter(agent=slot("agent"), key=slot("key"))
+)
+runs_known = Prepared(lambda: Run.objects.filter(thread__agent=slot("agent"), key=slot("key")).values_list("pk")[:1])
 DEFAULTS = {"state": "{}", "tools": "[]", "context": "[]", "forwardedProps": "{}"}
 
 
@@ -67,8 +73,7 @@ def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = No
             if by is not None:
                 check_person(agent, locking.locked_person(by))
             thread = free_thread(agent, asked.thread_id)
-            if Run.objects.filter(thread__agent=agent, key=key_of(asked.run_id)).exists():
-                raise RunKnown(_("This agent has a run of that id already."))
+            check_run_id(agent, asked.run_id)
             return _queue(thread, asked.run_id, sendable(text, agent), by=by, now=now)
     except IntegrityError as lost:  # two starts at once: the unique index lets one through
         raise ThreadBusy(_("Another run of this thread has just been started.")) from lost
@@ -112,8 +117,13 @@ def check_person(agent: Agent, person: User) -> None:
 
 
 def check_agent(agent: Agent) -> None:
-    if not Agent.objects.filter(pk=agent.pk, enabled=True).exists():
+    if not enabled_agents.rows(agent=agent.pk):
         raise AgentOff
+
+
+def check_run_id(agent: Agent, run_id: str) -> None:
+    if runs_known.rows(agent=agent.pk, key=key_of(run_id)):
+        raise RunKnown(_("This agent has a run of that id already."))
 
 
 def free_thread(agent: Agent, thread_id: str) -> Thread:
@@ -131,15 +141,14 @@ def thread_of(agent: Agent, thread_id: str) -> Thread:
 
 def _locked_thread(agent: Agent, thread_id: str) -> tuple[Thread, bool]:
     """And whether it was made just now: a row of this transaction is nobody else's yet."""
-    asked = {"agent": agent, "key": key_of(thread_id)}
-    threads = Thread.objects.select_for_update(no_key=True).filter(**asked).order_by()
-    if (known := threads.first()) is None:
+    key = key_of(thread_id)
+    if (known := threads_locked.first(agent=agent.pk, key=key)) is None:
         others_write = connection.vendor != "sqlite"  # there writers take turns: nobody comes in between
         try:
             with transaction.atomic(savepoint=others_write):
-                return Thread.objects.create(thread_id=thread_id, **asked), True
+                return Thread.objects.create(agent=agent, key=key, thread_id=thread_id), True
         except IntegrityError:  # somebody else was first
-            known = threads.get()
+            known = threads_locked.one(agent=agent.pk, key=key)
     known.agent = agent
     return known, False
 

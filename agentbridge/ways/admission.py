@@ -17,7 +17,10 @@ from agentbridge.runs import starting
 from agentbridge.wire import protocol
 from agentbridge.wire.record import RunInput
 from approvals import jsontext
+from approvals.prepared import Prepared, slot
 from approvals.refusals import WrongState
+
+threads = Prepared(lambda: Thread.objects.filter(agent=slot("agent"), key=slot("key")))
 
 
 def check(agent: Agent, body: bytes) -> RunInput:
@@ -29,7 +32,7 @@ def check(agent: Agent, body: bytes) -> RunInput:
     asked = read(body)
     if not agent.enabled:
         raise starting.AgentOff
-    thread = Thread.objects.filter(agent=agent, key=key_of(asked.thread_id)).first()
+    thread = threads.first(agent=agent.pk, key=key_of(asked.thread_id))
     if thread is not None:
         thread.agent = agent
         starting.check_thread(thread)
@@ -84,8 +87,7 @@ def _record(agent: Agent, body: bytes, asked: RunInput, verb: str, said: str, *,
 def _check_asked(agent: Agent, asked: RunInput) -> None:
     if jsontext.items(asked.resume or "[]"):
         raise WrongState(_("Nothing on this thread waits for these answers."))
-    if Run.objects.filter(thread__agent=agent, key=key_of(asked.run_id)).exists():
-        raise starting.RunKnown(_("This agent has a run of that id already."))
+    starting.check_run_id(agent, asked.run_id)
 
 
 def read(body: bytes) -> RunInput:

@@ -7,14 +7,17 @@ import hmac
 from typing import Literal
 
 from agentbridge.models import Agent
+from approvals.prepared import Prepared, slot
 
 Kind = Literal["caller", "host"]
+
+called = Prepared(lambda: Agent.objects.select_related("queue").filter(slug=slot("slug")))
 
 
 def agent_of(slug: str, authorization: str, kind: Kind) -> Agent | None:
     """The agent whose token of this kind was sent. None: no such agent or another token, and nobody learns which."""
     scheme, _, token = authorization.partition(" ")
-    agent = Agent.objects.select_related("queue").filter(slug=slug).first()
+    agent = called.first(slug=slug)
     kept = getattr(agent, f"{kind}_token", "")
     given = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).hexdigest()
     right = hmac.compare_digest(kept.encode(), given.encode())
