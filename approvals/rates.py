@@ -17,10 +17,10 @@ class Bucket:
     per_second: float
 
     def wait(self, who: str, *, seconds: float, take: bool = True) -> int:
-        """0 if a take is free (and take it), else the whole seconds to wait. `seconds` is any steady clock."""
+        """0 if a take is free (and take it), else the whole seconds to wait. `seconds`: a clock that machines share."""
         key = f"rate:{self.name}:{who}"
         left, at = cache.get(key, (float(self.size), seconds))
-        left = min(float(self.size), left + (seconds - at) * self.per_second)
+        left = min(float(self.size), left + max(0.0, seconds - at) * self.per_second)
         if left < 1:
             return max(1, math.ceil((1 - left) / self.per_second))
         if take:

@@ -62,7 +62,7 @@ async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> A
     agent: Agent | None = await carrying.here().threads.door(tokens.agent_of, slug, sent, kind)
     if agent is not None:
         return agent
-    wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic())
+    wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.time())
     if wait:
         raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
     raise stranger()

@@ -22,9 +22,9 @@ class PersonToken(HttpBearer):
         """The person, or None (401). Only wrong tokens use up an address: a right one is never locked out by others."""
         user: User | None = super().__call__(request)
         if user is None:
-            refuse_if_waiting(rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.monotonic()))
+            refuse_if_waiting(rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.time()))
         elif request.method not in ("GET", "HEAD"):
-            refuse_if_waiting(rates.WRITES.wait(str(user.pk), seconds=time.monotonic()))
+            refuse_if_waiting(rates.WRITES.wait(str(user.pk), seconds=time.time()))
         return user
 
     def authenticate(self, request: HttpRequest, token: str) -> User | None:

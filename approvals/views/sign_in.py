@@ -70,5 +70,5 @@ def _failures(request: HttpRequest, *, take: bool) -> int:
     """0, or the seconds to wait after too many failures; `take` counts one more."""
     address, name = request.META.get("REMOTE_ADDR", ""), request.POST.get("username", "")
     who = hashlib.sha256(f"{address} {name}".encode("utf-8", "surrogatepass")).hexdigest()
-    clock = time.monotonic()
+    clock = time.time()
     return max(GUESSES.wait(who, seconds=clock, take=take), FAILURES.wait(address, seconds=clock, take=take))
