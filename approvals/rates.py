@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.core.cache import cache
+
+CLOCKS_DIFFER = 5.0  # seconds: so far the clocks of two machines may be apart
 
 
 @dataclass(frozen=True)
@@ -16,10 +19,12 @@ class Bucket:
     size: int
     per_second: float
 
-    def wait(self, who: str, *, seconds: float, take: bool = True) -> int:
-        """0 if a take is free (and take it), else the whole seconds to wait. `seconds`: a clock that machines share."""
-        key = f"rate:{self.name}:{who}"
+    def wait(self, who: str, *, now: datetime, take: bool = True) -> int:
+        """0 if a take is free (and take it), else the whole seconds to wait."""
+        key, seconds = f"rate:{self.name}:{who}", now.timestamp()
         left, at = cache.get(key, (float(self.size), seconds))
+        if at - seconds > CLOCKS_DIFFER:  # it was set back: nobody waits until it is there again
+            left = self.size
         left = min(float(self.size), left + max(0.0, seconds - at) * self.per_second)
         if left < 1:
             return max(1, math.ceil((1 - left) / self.per_second))

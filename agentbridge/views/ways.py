@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
 from functools import wraps
@@ -10,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
@@ -62,7 +62,7 @@ async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> A
     agent: Agent | None = await carrying.here().threads.door(tokens.agent_of, slug, sent, kind)
     if agent is not None:
         return agent
-    wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.time())
+    wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), now=timezone.now())
     if wait:
         raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
     raise stranger()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import cast
 
 from django.http import HttpRequest
@@ -22,9 +21,9 @@ class PersonToken(HttpBearer):
         """The person, or None (401). Only wrong tokens use up an address: a right one is never locked out by others."""
         user: User | None = super().__call__(request)
         if user is None:
-            refuse_if_waiting(rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), seconds=time.time()))
+            refuse_if_waiting(rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), now=timezone.now()))
         elif request.method not in ("GET", "HEAD"):
-            refuse_if_waiting(rates.WRITES.wait(str(user.pk), seconds=time.time()))
+            refuse_if_waiting(rates.WRITES.wait(str(user.pk), now=timezone.now()))
         return user
 
     def authenticate(self, request: HttpRequest, token: str) -> User | None:

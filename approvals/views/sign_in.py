@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm
@@ -69,6 +68,6 @@ class SignIn(LoginView):
 def _failures(request: HttpRequest, *, take: bool) -> int:
     """0, or the seconds to wait after too many failures; `take` counts one more."""
     address, name = request.META.get("REMOTE_ADDR", ""), request.POST.get("username", "")
+    now = timezone.now()
     who = hashlib.sha256(f"{address} {name}".encode("utf-8", "surrogatepass")).hexdigest()
-    clock = time.time()
-    return max(GUESSES.wait(who, seconds=clock, take=take), FAILURES.wait(address, seconds=clock, take=take))
+    return max(GUESSES.wait(who, now=now, take=take), FAILURES.wait(address, now=now, take=take))
