@@ -1,8 +1,8 @@
 """Whose turn it is when there is not time for all at once: no answer waits behind another agent's crowd.
 
 By age alone, one answer to a good agent waits until a thousand to agents in trouble have been tried. So every second
-place goes to the agent that somebody has answered last: whoever decides now is served now, however much was left lying.
-The others go round among all agents, so that nobody waits for ever. Of each agent the oldest goes first.
+place goes to what was asked for last: whoever decides now is served now, however much was left lying. The others go
+round among all agents, the oldest of each first, so that nobody waits for ever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Max, QuerySet, Window
+from django.db.models import F, QuerySet, Window
 from django.db.models.expressions import OrderBy
 from django.db.models.functions import RowNumber
 
@@ -30,19 +30,14 @@ def in_turn(
     how many requests each agent has under way. `look` counts the worker's looks: the round begins one agent further on.
     """  # fmt: skip
     turn = Window(RowNumber(), partition_by=F(agent), order_by=oldest)
-    latest = Window(Max(asked_at), partition_by=F(agent))
-    first = rows.annotate(turn=turn, latest=latest).filter(turn__lte=most).order_by(*oldest)
-    by_age = list(first.values_list("pk", agent, "turn", "latest"))
+    first = rows.annotate(turn=turn).filter(turn__lte=most).order_by(*oldest)
+    by_age = list(first.values_list("pk", agent, "turn", asked_at))
     places = {whose: n for n, whose in enumerate(sorted({row[1] for row in by_age}))}
-
-    def rank(row: Any) -> int:
-        """An agent's second row comes after the first of all others; what is under way counts like a row before."""
-        return row[2] + busy.get(row[1], 0)
-
-    just_asked = sorted(sorted(by_age, key=lambda row: row[3], reverse=True), key=rank)
-    all_round = sorted(by_age, key=lambda row: (rank(row), (places[row[1]] - look) % len(places)))
-    both = chain.from_iterable(zip(just_asked, all_round, strict=True))
-    return [(pk, whose) for pk, whose, _turn, _latest in dict.fromkeys(both)]
+    newest_first = sorted(by_age, key=lambda row: row[3], reverse=True)
+    # An agent's second row comes after the first of all others; what is under way counts like a row before.
+    all_round = sorted(by_age, key=lambda row: (row[2] + busy.get(row[1], 0), (places[row[1]] - look) % len(places)))
+    both = chain.from_iterable(zip(newest_first, all_round, strict=True))
+    return [(pk, whose) for pk, whose, _turn, _asked_at in dict.fromkeys(both)]
 
 
 def requests() -> tuple[QuerySet[Resume], QuerySet[Run]]:

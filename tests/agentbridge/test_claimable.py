@@ -81,13 +81,13 @@ def test_in_as_many_looks_as_there_are_agents_each_has_a_place(agents: Any, read
     }  # fmt: skip
 
 
-def test_what_is_under_way_counts_like_what_waits(agents: Any, ready: Any, settings: Any) -> None:
+def test_what_is_under_way_counts_like_a_row_before(agents: Any, ready: Any, payments: Any, settings: Any) -> None:
     settings.AGENT_PARALLEL = 3
-    for n in range(2):
-        ready(agents[1], n)
     for n, state in enumerate(["leased", "armed", "ready"]):
         ready(agents[0], n, state)
-    assert looked_at(limit=1) == ["quiet"]
+    ready(agents[1], 0)
+    ready(rows.add_agent(payments, "newest"), 0)
+    assert looked_at(limit=2) == ["newest", "quiet"]
 
 
 def test_a_crowded_agent_takes_no_more_places_than_it_may_be_asked_at_once(agents: Any, ready: Any) -> None:
