@@ -35,7 +35,8 @@ def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.EXPIRY_MARGIN_SECONDS = 1
     settings.BACKOFF_SECONDS = 0.05
     settings.CONNECT_SECONDS = settings.FIRST_EVENT_SECONDS = settings.IDLE_SECONDS = PATIENCE
-    monkeypatch.setattr(at_work, "CLAIM_SECONDS", PATIENCE)  # one look claims whatever is there
+    for limit in ("SEAL_SECONDS", "CLAIM_SECONDS"):
+        monkeypatch.setattr(at_work, limit, PATIENCE)  # one look seals and claims whatever is there
     monkeypatch.setattr(delivering, "STALE_SECONDS", PATIENCE)  # and sends it, however long a commit takes
 
 

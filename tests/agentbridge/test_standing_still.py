@@ -154,7 +154,7 @@ def test_a_first_run_whose_lease_ran_out_before_arming_is_asked_for_again(
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`faulty(resuming, "claim", KeyError("x"))`: raises for the first row it is called for, and for that row only."""
+    """`faulty(resuming, "claim", KeyError("x"))` raises for the row that it is called for first: the newest."""
 
     def make(module: Any, name: str, fault: Exception) -> None:
         real = getattr(module, name)
@@ -191,8 +191,8 @@ def states(cases: list[Case]) -> list[str]:
 def test_answers_that_cannot_be_sealed_keep_no_others_waiting(two: list[Case], faulty: Any) -> None:
     faulty(sealing, "seal", KeyError("oh"))
     work()
-    assert states(two) == ["settled", "delivered"]
-    assert "fault of this desk" in Case.objects.get(pk=two[0].pk).blocked
+    assert states(two) == ["delivered", "settled"]
+    assert "fault of this desk" in Case.objects.get(pk=two[1].pk).blocked
 
 
 def test_answers_are_sealed_as_they_were_when_the_fault_is_mended(
@@ -201,12 +201,12 @@ def test_answers_are_sealed_as_they_were_when_the_fault_is_mended(
     faulty(sealing, "seal", KeyError("oh"))
     work()
     monkeypatch.undo()
-    settling.unblock(two[0], reason="the fault is mended", by=olga, now=timezone.now())
+    settling.unblock(two[1], reason="the fault is mended", by=olga, now=timezone.now())
     work()
     assert states(two) == ["delivered", "delivered"]
-    entry = AuditEntry.objects.get(verb="case.unblocked", case=two[0])
+    entry = AuditEntry.objects.get(verb="case.unblocked", case=two[1])
     assert (entry.actor, jsontext.loads(entry.data or "")["reason"]) == (olga, "the fault is mended")
-    assert Decision.objects.filter(task__case=two[0]).count() == 1
+    assert Decision.objects.filter(task__case=two[1]).count() == 1
 
 
 def test_a_delivery_that_cannot_be_prepared_waits_for_a_person(
@@ -215,8 +215,8 @@ def test_a_delivery_that_cannot_be_prepared_waits_for_a_person(
     faulty(resuming, "claim", KeyError("oh"))
     work()
     monkeypatch.undo()
-    assert (states(two), delivery(two[0]).state) == (["settled", "delivered"], "dead")
-    settling.resolve_doubt(two[0], action="resend", reason="it is mended", by=olga, now=timezone.now())
+    assert (states(two), delivery(two[1]).state) == (["delivered", "settled"], "dead")
+    settling.resolve_doubt(two[1], action="resend", reason="it is mended", by=olga, now=timezone.now())
     work()
     assert states(two) == ["delivered", "delivered"]
 
@@ -226,7 +226,7 @@ def test_a_run_that_cannot_be_prepared_ends_unsent(script: Script, alice: User, 
     runs = [ask(payer, alice, thread_id=f"thread-{n}") for n in range(2)]
     faulty(queueing, "claim", KeyError("oh"))
     work()
-    assert [Run.objects.get(pk=run.pk).status for run in runs] == ["unsent", "interrupted"]
+    assert [Run.objects.get(pk=run.pk).status for run in runs] == ["interrupted", "unsent"]
 
 
 def test_trouble_with_the_database_sets_nothing_aside(two: list[Case], faulty: Any) -> None:

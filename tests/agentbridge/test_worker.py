@@ -152,6 +152,20 @@ def test_a_look_claims_no_more_than_there_is_time_for(script: Script, alice: Use
     assert Run.objects.filter(status=Run.Status.INTERRUPTED).count() == 2
 
 
+def test_a_look_seals_no_more_than_there_is_time_for(script: Script, alice: User, monkeypatch: Any) -> None:
+    payer = register(script(pausing(), pausing(), finishing()))
+    for number in range(2):
+        ask(payer, alice, thread_id=f"thread-{number}")
+    work()
+    for case in Case.objects.all():
+        decide(only_task(case), alice)
+    monkeypatch.setattr(at_work, "SEAL_SECONDS", 0)
+    tickets, more = at_work.find_work("one", Breakers(), Room(0), sweep=False)
+    assert (tickets, more, Case.objects.exclude(taken_at=None).count()) == ([], True, 1)
+    work()
+    assert Case.objects.filter(state="delivered").count() == 2
+
+
 def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, settings: Any, monkeypatch: Any) -> None:
     payer = register(script(pausing()))
     for number in range(3):
