@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 POLL_SECONDS = 0.5  # between two looks at everything
 SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
-SEAL_SECONDS = 0.25  # in one look
-CLAIM_SECONDS = 0.25  # in one look: what is claimed waits for its request until the look is over, and its lease runs
+SEAL_SECONDS = 0.1  # in one look: somebody who decides now waits for the next one
+CLAIM_SECONDS = 0.1  # in one look: what is claimed waits for its request until the look is over, and its lease runs
 EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
