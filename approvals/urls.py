@@ -28,7 +28,6 @@ from approvals.views import (
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="queue"), name="home"),
     path("queue/", queue.queue, name="queue"),
-    path("queue/count/", queue.count, name="queue-count"),
     path("queue/side-by-side/", batch.side_by_side, name="side-by-side"),
     path("queue/views/", saved.save_view, name="view-save"),
     path("queue/views/<int:number>/", saved.change_view, name="view-change"),

@@ -49,7 +49,6 @@ API = {
 PAGES = {
     "GET ": "302 302 302 302 302 302",
     "GET queue/": SIGNED_IN,
-    "GET queue/count/": SIGNED_IN,
     "GET queue/side-by-side/": SIGNED_IN,
     "POST queue/side-by-side/": "302 422 422 422 422 422",  # 422: nothing was in the list
     "POST queue/views/": "302 302 302 302 302 302",

@@ -37,13 +37,6 @@ def queue(request: PersonRequest) -> HttpResponse:
     return render(request, "approvals/_queue_update.html" if request.htmx else "approvals/queue.html", context)
 
 
-@require_GET
-@login_required
-def count(request: PersonRequest) -> HttpResponse:
-    """What the number in the frame of other pages reads itself again from."""
-    return render(request, "_queue_count.html", {"section": ""})
-
-
 def _context(
     request: PersonRequest, filters: waiting.Filters, views: Sequence[SavedView], *, now: datetime
 ) -> dict[str, Any]:

@@ -52,14 +52,6 @@ def test_other_queues_stay_out_of_sight(page, open_case, payments):
     assert tools(page("?queue=travel")) == []
 
 
-def test_the_number_of_the_frame_is_the_same_alone_as_on_the_page_of_a_case(client, page, open_case):
-    one, _other = open_case(), open_case(case={"thread_key": "t" * 64})
-    whole, alone = (client.get(address).content.decode() for address in (f"/cases/{one.code}/", "/queue/count/"))
-    (number,) = re.findall(r'<span[^>]* id="queue-count"[^>]*>2</span>', alone)
-    assert number in whole and "hx-get" in number and "throttle:5s" in number
-    assert "hx-get" not in re.search('id="queue-count"[^>]*>2<', page().content.decode())[0]
-
-
 def test_an_operator_sees_all_and_claims_nothing(client, olga, open_case):
     open_case()
     client.force_login(olga)

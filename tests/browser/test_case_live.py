@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.hosts import host
 from tests.desk import Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -35,21 +34,6 @@ def test_typed_text_survives_what_others_do(
     expect(page.locator("#case-progress")).to_contain_text("1 of 3 decided")
     page.keyboard.type("tence")
     assert comment.input_value() == "half a sentence"
-
-
-def test_the_number_beside_the_queue_follows_what_happens_elsewhere(
-    running_desk: Desk, sign_in: SignIn, start_story: Callable[..., str]
-) -> None:
-    thread = start_story("parallel", 15)
-    tasks = running_desk.wait_until(lambda: running_desk.open_tasks(thread), "the pause is stored")
-    page = sign_in("alice")
-    open_live(page, running_desk, tasks[0]["case"])
-    number = page.locator("#queue-count")
-    before = int(number.inner_text())
-    elsewhere = host(running_desk, "elsewhere", "Elsewhere").asks("pay_rent")
-    expect(number).to_have_text(str(before + 1))
-    running_desk.decide(elsewhere, "rejected", "bob")
-    expect(number).to_have_text(str(before))
 
 
 def test_deciding_one_task_keeps_what_is_typed_on_the_others(
