@@ -33,6 +33,7 @@ CALL_NOT_RUN = re.compile(
     r"|\bnot (run|executed|approved|permitted)\b|^\W*(it was )?(denied|rejected|declined|refused)\W*$",
     re.I | re.S,
 )
+NOTICE = 20_000  # characters: who says that nothing ran says so at the beginning, and the trail waits while we look
 OTHER_TOOL = "Executed, as another tool than was approved."
 K = Incident.Kind
 
@@ -64,7 +65,8 @@ class Finding:
 def compare(resume: Resume, run: Run, view: RunView, *, letter: str, now: datetime) -> None:
     """Conclude every task of a delivery that ended, and open the incidents; in the caller's transaction."""
     retold = _retold(view)
-    compared = [_compared(task, view, retold) for task in resume.case.tasks.order_by("position")]
+    tasks = resume.case.tasks.defer("results").order_by("position")  # megabytes, and seldom asked for
+    compared = [_compared(task, view, retold) for task in tasks]
     told = [each for each in compared if each is not None]
     for each in told:
         for finding in findings(each, resume, run, view, letter, told):
@@ -180,7 +182,7 @@ def _approved(each: Compared, resume: Resume, letter: str) -> Finding:
             return Finding(said)
         text = "Approved, but no result came back: nothing shows that the call was executed."
         return Finding(said, K.APPROVED_NOT_RUN, text)
-    if all(CALL_NOT_RUN.search(result.text) for result in each.results):
+    if all(CALL_NOT_RUN.search(result.text, 0, NOTICE) for result in each.results):
         text = f"Approved, but the result says otherwise: {excerpt(each.results[-1].text)}"
         return Finding("Approved, but the agent says that it did not run.", K.APPROVED_NOT_RUN, text)
     if each.renamed is not None:
@@ -201,7 +203,7 @@ def _refused(each: Compared) -> Finding:
     if not each.results:
         return Finding(f"{word}; nothing ran as far as the stream shows.")
     last = each.results[-1].text
-    if NOT_RUN.search(last):
+    if NOT_RUN.search(last, 0, NOTICE):
         return Finding(f"{word}; the agent says: {excerpt(last)}")
     text = f"{word}, and yet a result came back: {excerpt(last)}"
     return Finding(f"{word}, but a result came back without an approval.", K.DENIED_BUT_RAN, text)
@@ -224,9 +226,11 @@ def _other_tool(each: Compared) -> Finding | None:
 
 def _ran_twice(each: Compared, run: Run) -> Finding | None:
     """T-74: the same result again is no second execution; another one in another attempt is."""
-    before = [row for row in jsontext.loads(each.task.results or "[]") if row["runId"] != run.run_id]
     mine = {result.text for result in each.results}
-    if run.attempt < 2 or not mine or not before or mine <= {row["text"] for row in before}:
+    if run.attempt < 2 or not mine:
+        return None
+    before = [row for row in jsontext.loads(each.task.results or "[]") if row["runId"] != run.run_id]
+    if not before or mine <= {row["text"] for row in before}:
         return None
     return Finding("", K.RAN_TWICE, "Another attempt had a result already: the call may have run twice.")
 

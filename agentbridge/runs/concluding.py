@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -65,8 +66,34 @@ def column(text: str | None, length: int) -> str:
     return jsontext.storable(text or "")[:length]
 
 
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """What the end of a run stores, as it will stand in the columns: spelling megabytes takes longer than writing them,
+    and whoever writes keeps others waiting."""
+
+    snapshot: str
+    digest: str  # SHA-256 of the snapshot
+    results: Mapping[str, str]  # tool call id: JSON list of {"messageId","text"} in order of arrival
+    warnings: Sequence[Warning]
+
+    @classmethod
+    def of(cls, view: RunView) -> Spelt:
+        messages, state, warnings = history.outgoing(view, view.input)
+        snapshot = outgoing.Snapshot(tuple(messages), state).to_text()
+        results: dict[str, list[dict[str, str]]] = {}
+        for result in view.results:
+            results.setdefault(result.tool_call_id, []).append({"messageId": result.message_id, "text": result.text})
+        return cls(
+            snapshot=snapshot,
+            digest=trail.sha256(snapshot.encode("utf-8", "surrogatepass")),
+            results={call_id: jsontext.dumps(listed) for call_id, listed in results.items()},
+            warnings=warnings,
+        )
+
+
 def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
     """Write the run's end. A second call with later news adds only pauses that were not there before."""
+    spelt = Spelt.of(view)
     with transaction.atomic():
         resume = resuming.locked(run.resume_id) if run.resume_id else None
         opening.hold(run.thread)
@@ -74,10 +101,10 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
         dialect, pauses, warnings = understood(run, view)
         if run.status in UNDECIDED:
             status = status_of(view, pauses, head)
-            _write_end(run, view, dialect, status=status, warnings=warnings, trouble=head.trouble, now=now)
-            _write_calls(run, view)
+            _write_end(run, view, dialect, spelt, status=status, warnings=warnings, trouble=head.trouble, now=now)
+            _write_calls(run, view, spelt.results)
             case = resume.case if resume else None
-            _tell(run, view, pauses, status, case=case, head=head, now=now)
+            _tell(run, view, pauses, status, digest=spelt.digest, case=case, head=head, now=now)
             unasked.tell(run, view, pauses, case=case, now=now)
             if resume is not None:
                 ending.end(resume, run, view, paused=bool(pauses), head=head, now=now)
@@ -107,8 +134,10 @@ def status_of(view: RunView, pauses: Sequence[Pause], head: Head) -> str:
 def write_seen(run: Run, view: RunView, *, now: datetime) -> None:
     """The end of a run that was only seen in another one's stream: rows, and no delivery."""
     dialect, pauses, warnings = understood(run, view)
-    _write_end(run, view, dialect, status=status_of(view, pauses, Head()), warnings=warnings, trouble="", now=now)
-    _write_calls(run, view)
+    spelt = Spelt.of(view)
+    status = status_of(view, pauses, Head())
+    _write_end(run, view, dialect, spelt, status=status, warnings=warnings, trouble="", now=now)
+    _write_calls(run, view, spelt.results)
     protocolreport.count(run)
 
 
@@ -134,7 +163,7 @@ def refresh(run: Run, view: RunView, *, received: int) -> None:
     if fresh == known:
         return
     Run.objects.filter(pk=run.pk).update(**fresh)
-    _write_calls(run, view)
+    _write_calls(run, view, Spelt.of(view).results)
     protocolreport.count(run)
 
 
@@ -144,15 +173,14 @@ def told(run: Run, view: RunView, warnings: Sequence[Warning]) -> list[dict[str,
     return list({tuple(row.items()): row for row in known}.values())
 
 
-def _write_end(run: Run, view: RunView, dialect: Dialect, *, status: str, warnings: Sequence[Warning],
+def _write_end(run: Run, view: RunView, dialect: Dialect, spelt: Spelt, *, status: str, warnings: Sequence[Warning],
                trouble: str, now: datetime) -> None:
-    messages, state, history_warnings = history.outgoing(view, view.input)
     run.status, run.ended_at, run.dialect = status, now, dialect.name
     run.outcome, run.events = view.outcome, view.events
     run.error = view.error or view.rejected or view.cut or trouble
     run.error_code = column(view.error_code, 200)
-    run.warnings = jsontext.dumps(told(run, view, [*warnings, *history_warnings]))
-    run.snapshot = outgoing.Snapshot(tuple(messages), state).to_text()
+    run.warnings = jsontext.dumps(told(run, view, [*warnings, *spelt.warnings]))
+    run.snapshot = spelt.snapshot
     run.lease_owner, run.lease_until = "", None
     run.save(update_fields=[
         "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot",
@@ -164,15 +192,12 @@ def as_rows(warnings: Sequence[Warning]) -> list[dict[str, str]]:
     return [{"rule": w.rule, "severity": w.severity, "where": w.where, "text": w.text} for w in warnings]
 
 
-def _write_calls(run: Run, view: RunView) -> None:
-    results: dict[str, list[dict[str, str]]] = {}
-    for result in view.results:
-        results.setdefault(result.tool_call_id, []).append({"messageId": result.message_id, "text": result.text})
+def _write_calls(run: Run, view: RunView, results: Mapping[str, str]) -> None:
     ToolCall.objects.bulk_create(
         [
             ToolCall(
                 run=run, key=key_of(call.id), tool_call_id=call.id, position=position, name=call.name, args=call.args,
-                state=call.state, result=jsontext.dumps(results[call.id]) if call.id in results else None,
+                state=call.state, result=results.get(call.id),
             )
             for position, call in enumerate(view.calls.values())
         ],
@@ -197,7 +222,7 @@ def asked_by(pauses: Sequence[Pause]) -> list[InterruptView]:
     return [pause.interrupt for pause in pauses]
 
 
-def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, case: Case | None, head: Head,
+def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, digest: str, case: Case | None, head: Head,
           now: datetime) -> None:
     verb, sentence = SAID[status]
     count = "one question" if len(pauses) == 1 else f"{len(pauses)} questions"
@@ -212,6 +237,6 @@ def _tell(run: Run, view: RunView, pauses: Sequence[Pause], status: str, *, case
             "status": status, "outcome": view.outcome, "events": view.events,
             **({"errorCode": view.error_code} if view.error_code else {}),
             "interruptIds": [asked.id for asked in asked_by(pauses)], "dialect": run.dialect,
-            "snapshotSha256": trail.sha256(run.snapshot.encode("utf-8", "surrogatepass")),
+            "snapshotSha256": digest,
         },
     )  # fmt: skip

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import transaction
 
 from agentbridge import trail, translation
-from agentbridge.delivery import incidents
+from agentbridge.delivery import incidents, watch
 from agentbridge.dialects.contract import flag
 from agentbridge.models import Incident, Resume, Run
 from agentbridge.models.agents import key_of
@@ -26,7 +26,6 @@ from approvals.models.cases import EndedBecause, State, Verdict
 INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
 
 
-@transaction.atomic
 def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None:
     """Link a result to the task of its call, whichever run of the thread it comes in; once, also when read again."""
     task = task_of_call(run, found.tool_call_id)
@@ -34,15 +33,26 @@ def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None
         return
     mine = [each for each in view.results if each.tool_call_id == found.tool_call_id]
     place = next(n for n, each in enumerate(mine) if each is found)
+    if not is_kept(task, run, place):  # asked before anybody has to wait for us: a result may be 10 MB
+        _keep(task, run, found, place, now=now)
+
+
+def is_kept(task: Task, run: Run, place: int) -> bool:
+    """Whether so many results of this run are on the task already."""
+    results = Task.objects.values_list("results", flat=True).get(pk=task.pk)
+    return place < sum(each["runId"] == run.run_id for each in jsontext.loads(results or "[]"))
+
+
+@transaction.atomic
+def _keep(task: Task, run: Run, found: ResultView, place: int, *, now: datetime) -> None:
     task.refresh_from_db()
-    kept = [each for each in jsontext.loads(task.results or "[]") if each["runId"] == run.run_id]
-    if place < len(kept):
+    if is_kept(task, run, place):
         return
     is_first = is_owed(task)
     told = {"runId": run.run_id, "toolCallId": found.tool_call_id, "text": found.text, "at": stamp(now)}
     reviewing.record_result(task, result=told, now=now)
     carried = run.resume is not None and run.resume.case_id == task.case_id
-    interim = run.pk == asking_run(task) and INTERIM.search(found.text)
+    interim = run.pk == asking_run(task) and INTERIM.search(found.text, 0, watch.NOTICE)
     if not carried and is_first:
         reviewing.conclude(task, sentence="Accepted; the result came in a later run of the thread.", now=now)
     elif not carried and not interim:
@@ -66,7 +76,8 @@ def stamp(at: datetime) -> str:
 def task_of_call(run: Run, tool_call_id: str) -> Task | None:
     """The newest question about this call on the run's thread; for a resumed run, its own case's first."""
     thread = run.thread
-    tasks = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).select_related("case").order_by("-pk")
+    asked = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key)
+    tasks = asked.defer("results").select_related("case").order_by("-pk")
     about = [task for task in tasks if tool_call_id in names_of(task)]
     own = [task for task in about if run.resume is not None and task.case_id == run.resume.case_id]
     return next(iter(own or about), None)

@@ -68,17 +68,22 @@ def _scalar(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    return _UNSAFE.sub(_escape, _quote(text))
+    return _escaped(_UNSAFE, _quote(text))
 
 
 def printable(text: str) -> str:
     """Text that can be sent as UTF-8: half a surrogate pair stands there as the escape that JSON has for it."""
-    return _UNSENDABLE.sub(_escape, text)
+    return _escaped(_UNSENDABLE, text)
 
 
 def storable(text: str) -> str:
     """The same for a database's column of text, which takes no NUL either."""
     return _UNSTORABLE.sub(_escape, text)
+
+
+def _escaped(unfit: re.Pattern[str], text: str) -> str:
+    """ASCII holds none of what does not fit, and Python knows of every text whether it is: megabytes are not read."""
+    return text if text.isascii() else unfit.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

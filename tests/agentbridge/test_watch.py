@@ -17,6 +17,7 @@ from tests.scripted_agent import Answer, call, failed, finished, finishing, fram
 pytestmark = pytest.mark.django_db(transaction=True)
 SILENT = "approved_not_run"
 ORIGINAL, EDITED, OTHER = '{"amount": 12.50}', '{"amount": 9}', '{"amount": 9999}'
+LONG = f"{'paid ' * 5000}. The tool call was denied."
 WITH_OTHERS = "Executed, with other arguments than were approved"
 HALF_A_CALL = call(args='{"amount": 1').split(b'data: {"type":"TOOL_CALL_END"')[0]
 
@@ -47,6 +48,8 @@ STORIES = [
     pytest.param("rejected", [finished()], "Denied; nothing ran", [], id="denied in silence"),
     pytest.param("rejected", [result("paid 12.50"), finished()], "came back without", ["denied_but_ran"], id="ran"),
     pytest.param("cancelled", [result("paid"), finished()], "a result came", ["denied_but_ran"], id="cancelled, ran"),
+    pytest.param("approved", [result(LONG), finished()], "Executed as approved.", [], id="a word in a long result"),
+    pytest.param("rejected", [result(LONG), finished()], "came back without", ["denied_but_ran"], id="ran at length"),
     pytest.param("approved", [result(), failed("boom")], "the run failed", ["failed_after_result"], id="then failed"),
     pytest.param("approved", [failed("no")], "refused the answers", [], id="refused"),
     pytest.param("approved", [result(id_="tc-9"), finished()], "no evidence", [SILENT, "other_call_ran"], id="else"),
