@@ -128,8 +128,9 @@ def _parts(
 
 
 def panel(user: User, task: Task, *, now: datetime) -> Panel:
-    """One task that this person sees, without the case around it and what it has in common with others."""
-    return next(part for part in Reader(user, task.case, [task], now).parts() if isinstance(part, Panel))
+    """One task that this person sees, for a deed: without the case around it, its notes and what was typed before."""
+    parts = Reader(user, task.case, [task], now, drawn=False).parts()
+    return next(part for part in parts if isinstance(part, Panel))
 
 
 def with_sheets(

@@ -5,7 +5,7 @@ Reads only, in a fixed number of queries. Of other queues' tasks a code and a st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -19,6 +19,7 @@ from approvals.foreign import diff
 from approvals.kit import VerdictKit
 from approvals.models import Case, Decision, Draft, Exhibit, Note, Task, User
 from approvals.models.cases import EXPIRED, EndedBecause, State
+from approvals.prepared import Prepared, slot
 from approvals.verbs import drafts, friction, notes, opening
 
 
@@ -115,24 +116,27 @@ class Closed:
     state: str
 
 
+exhibits_of = Prepared(lambda: Exhibit.objects.filter(task=slot("task")).values_list("task_id", "digest", "body"))
+
+
 class Reader:
     """Loads parts of one case for one person."""
 
-    def __init__(self, user: User, case: Case, tasks: Sequence[Task], now: datetime) -> None:
+    def __init__(self, user: User, case: Case, tasks: Sequence[Task], now: datetime, *, drawn: bool = True) -> None:
+        """`drawn`: with what only somebody who looks at them needs, the notes and what was typed before."""
         self.user, self.case, self.now = user, case, now
         self.tasks = tasks
         for task in self.tasks:
             task.case = case
         self.own = {task.pk for task in self.tasks if permissions.can_see(user, task)}
-        shown = Exhibit.objects.filter(task__in=self.own).values_list("task_id", "digest", "body")
-        self.exhibits = {(task, digest): body for task, digest, body in shown}
+        self.exhibits = {(task, digest): body for task, digest, body in self._all_exhibits()}
         # Deciding settles a task and taking back opens it: an open one has no live decision.
         decided = [task.pk for task in self.tasks if task.pk in self.own and task.state != State.OPEN]
         live = Decision.objects.live().filter(task__in=decided).select_related("by")
         self.decisions = {decision.task_id: decision for decision in live}
         self.earlier = self._earlier_tasks()
-        self.notes = list(notes.of(self.own))
-        self.drafts = drafts.of(user, self.own)
+        self.notes = list(notes.of(self.own)) if drawn else []
+        self.drafts = drafts.of(user, self.own) if drawn else {}
         self.opened = opening.opened_by(user, [task for task in self.tasks if task.pk in self.own])
 
     def parts(self) -> list[Panel | Closed]:
@@ -143,6 +147,11 @@ class Reader:
             self._panel(task, next(shown), next(differing)) if task.pk in self.own else self._closed(task)
             for task in self.tasks
         ]
+
+    def _all_exhibits(self) -> Iterable[tuple[int, str, str]]:
+        if len(self.own) == 1:
+            return exhibits_of.rows(task=next(iter(self.own)))
+        return Exhibit.objects.filter(task__in=self.own).values_list("task_id", "digest", "body")
 
     def _shown(self, task: Task) -> Content:
         return exhibits.load(self.exhibits[task.pk, task.shown_digest])
