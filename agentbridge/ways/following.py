@@ -71,17 +71,22 @@ class Follower:
         self._begin(None)
 
     def look(self, *, now: datetime) -> bytes:
-        """The frames that came since the last look, b"" when there are none."""
+        """The frames that came since the last look, b"" when there are none: of many parts none may end one."""
         if self._run is None:
             self._begin(self._following(self._least))
         if self._run is None:
             return b""
-        told = b"".join(self._read(data) for data in self._fresh(self._run))
-        if not told and self._is_over(self._run, now):
-            told = self._told(self._parser.close())
-            self._least, self._skip = self._run.pk + 1, 0
-            self._run = None
-            self._left = None if self._left is None else self._left - 1
+        fresh = self._fresh(self._run)
+        # Asked again once it is over: what came between the two looks belongs to it.
+        if not fresh and self._is_over(self._run, now) and not (fresh := self._fresh(self._run)):
+            return self._ended(self._run)
+        return b"".join(self._read(data) for data in fresh)
+
+    def _ended(self, run: Run) -> bytes:
+        """On to the next one."""
+        told = self._told(self._parser.close())
+        self._least, self._skip, self._run = run.pk + 1, 0, None
+        self._left = None if self._left is None else self._left - 1
         return told
 
     @property

@@ -6,18 +6,24 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from django.utils import timezone
 
-from approvals.models import Case, User
+from agentbridge.models import Run, StreamChunk
+from agentbridge.ways import following as following_thread
+from approvals.models import Case, Queue, User
 from tests.agentbridge.ways.desk import Outside, asked, outside
+from tests.bridge_rows import add_agent, add_run
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
-from tests.scripted_agent import RESET, Answer, call, finishing, frame, pausing, started
+from tests.scripted_agent import RESET, Answer, call, finished, finishing, frame, pausing, started
 
 pytestmark = pytest.mark.django_db(transaction=True)
+LONG_AGO = timezone.now() - timedelta(days=1)
 
 
 @contextmanager
@@ -87,6 +93,19 @@ def test_x6_x10_a_run_that_broke_off_is_followed_by_the_next_without_an_end(web:
         first = [next(found) for _ in range(5)]
         assert "123456789012345678901234567890" in first[1]
         assert types(found, 2) == ["RUN_STARTED", "TOOL_CALL_RESULT"]
+
+
+def test_a_long_run_of_comments_in_an_old_run_hides_nothing_behind_it(payments: Queue) -> None:
+    """More parts without an event than are read in one look, and nothing more can come: the end is still told."""
+    run = add_run(add_agent(payments), stream=b"")
+    parts = [started(), *[b": working\n\n"] * (2 * following_thread.CHUNKS), finished()]
+    StreamChunk.objects.bulk_create(StreamChunk(run=run, n=n, at=LONG_AGO, data=data) for n, data in enumerate(parts))
+    Run.objects.update(ended_at=LONG_AGO)
+    follower = following_thread.Follower(run.thread.agent, run.thread, following_thread.Place(), runs=1)
+    told = b""
+    while not follower.done:
+        told += follower.look(now=timezone.now())
+    assert re.findall(rb'"type":"(RUN_\w+)"', told) == [b"RUN_STARTED", b"RUN_FINISHED"]
 
 
 def test_what_is_not_there_cannot_be_followed(web: str, script: Script) -> None:
