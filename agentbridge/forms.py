@@ -25,6 +25,7 @@ class AgentForm(forms.Form):
     name = forms.CharField(max_length=200)
     url = forms.CharField(max_length=2000)
     capabilities_url = forms.CharField(max_length=2000, required=False)
+    trace_url = forms.CharField(max_length=2000, required=False)
     queue = forms.CharField()
     routes = forms.CharField(required=False)
     headers = forms.CharField(required=False)
@@ -83,7 +84,7 @@ class AgentForm(forms.Form):
         headers = given["headers"] or ([] if given["drop_headers"] else None)
         names = (
             "name", "url", "capabilities_url", "queue", "routes", "dialect", "replay", "reason", "tolerances",
-            "pre_1_0", "busy_is_not_taken", "caller_decides", "receipts",
+            "pre_1_0", "busy_is_not_taken", "caller_decides", "receipts", "trace_url",
         )  # fmt: skip
         slug = self.agent.slug if self.agent else given["slug"]
         return Wanted(slug=slug, headers=headers, **{name: given[name] for name in names})
@@ -95,7 +96,7 @@ class AgentForm(forms.Form):
 def initial(agent: Agent) -> dict[str, object]:
     same = (
         "name", "url", "capabilities_url", "dialect", "tolerances", "pre_1_0", "busy_is_not_taken", "caller_decides",
-        "receipts",
+        "receipts", "trace_url",
     )  # fmt: skip
     return {
         **{name: getattr(agent, name) for name in same},

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from agentbridge import dialects, tending, trail
+from agentbridge import dialects, owntrace, tending, trail
 from agentbridge.delivery import standing
 from agentbridge.models import Agent
 from agentbridge.models.agents import Receipts, ReplayClass
@@ -53,6 +53,7 @@ class Wanted:
     caller_decides: bool | None = None
     receipts: str | None = None
     capabilities_url: str | None = None
+    trace_url: str | None = None
 
 
 @transaction.atomic
@@ -91,6 +92,7 @@ def check(wanted: Wanted) -> None:
         raise BadAgent(_("This slug is taken by a page of the desk."), "slug")
     for field, url in (("url", wanted.url), ("capabilities_url", wanted.capabilities_url)):
         _allowed(field, egress.check_url, url)
+    _allowed("trace_url", owntrace.check, wanted.trace_url)
     _allowed("headers", client.check_headers, wanted.headers)
     known = {
         "dialect": (wanted.dialect, (dialects.AUTO, *dialects.NAMES)), "replay": (wanted.replay, ReplayClass.values),
@@ -183,7 +185,7 @@ def _columns(agent: Agent, wanted: Wanted) -> dict[str, Any]:
         "headers": headers, "dialect": wanted.dialect, "replay_class": wanted.replay,
         "tolerances": None if wanted.tolerances is None else list(wanted.tolerances), "pre_1_0": wanted.pre_1_0,
         "busy_is_not_taken": wanted.busy_is_not_taken, "capabilities_url": wanted.capabilities_url,
-        "receipts": wanted.receipts, "caller_decides": wanted.caller_decides,
+        "trace_url": wanted.trace_url, "receipts": wanted.receipts, "caller_decides": wanted.caller_decides,
     }  # fmt: skip
 
 

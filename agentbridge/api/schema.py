@@ -43,6 +43,7 @@ class Attempt(Schema):
     error: str | None
     bytesSent: int
     bytesReceived: int
+    traceUrl: str | None
 
 
 class Delivery(Schema):
@@ -94,6 +95,7 @@ class Run(Schema):
     warnings: list[Warning]
     events: int
     bytes: int
+    traceUrl: str | None
 
 
 class Runs(Schema):

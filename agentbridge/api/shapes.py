@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from agentbridge import links
+from agentbridge import links, owntrace
 from agentbridge.delivery import ledger
 from agentbridge.models import Incident, Resume, Run
 from approvals import jsontext, permissions
@@ -47,7 +47,8 @@ def delivery(found: Case, *, whole: bool, now: datetime) -> dict[str, Any] | Non
         return None
     resume = ledger.current(found)
     # What never got a connection is no attempt: not a byte of it left.
-    attempts = resume.attempts.filter(armed_at__isnull=False).order_by("attempt") if resume else ()
+    attempts = Run.objects.filter(resume=resume, armed_at__isnull=False) if resume else Run.objects.none()
+    attempts = attempts.select_related("thread__agent").order_by("attempt")
     return {
         "state": state, "class": (resume and resume.answer_class) or None,
         "entries": entries(resume) if resume and whole else [], "attempts": [attempt(run) for run in attempts],
@@ -63,8 +64,14 @@ def attempt(run: Run) -> dict[str, Any]:
     return {
         "n": run.attempt, "runId": run.run_id, "state": run.status, "class": run.answer_class or None,
         "at": stamp(run.armed_at or run.created_at), "httpStatus": run.http_status, "error": run.error or None,
-        "bytesSent": run.bytes_sent, "bytesReceived": run.bytes_received,
+        "bytesSent": run.bytes_sent, "bytesReceived": run.bytes_received, "traceUrl": trace_url(run),
     }  # fmt: skip
+
+
+def trace_url(found: Run) -> str | None:
+    """The agent's own trace of it, outside this desk."""
+    trace = owntrace.of_run(found)
+    return trace.url if trace else None
 
 
 def run(found: Run) -> dict[str, Any]:
@@ -74,7 +81,7 @@ def run(found: Run) -> dict[str, Any]:
         "outcome": found.outcome or None, "error": found.error or None, "url": links.absolute(links.run_page(found)),
         "startedAt": stamp_or_none(found.armed_at or found.accepted_at), "endedAt": stamp_or_none(found.ended_at),
         "class": found.answer_class or None, "warnings": jsontext.loads(found.warnings or "[]"),
-        "events": found.events, "bytes": found.bytes_received,
+        "events": found.events, "bytes": found.bytes_received, "traceUrl": trace_url(found),
     }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class Agent(models.Model):
     url = models.URLField(max_length=2000)
     url_version = models.PositiveIntegerField(default=1)  # a delivery is pinned to the version it was sealed for
     capabilities_url = models.URLField(max_length=2000, blank=True, default="")  # read by the connection test only
+    trace_url = models.CharField(max_length=2000, blank=True, default="")  # with placeholders (`owntrace`); never read
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="agents")
     routes = models.JSONField(default=dict, blank=True)  # {tool name: queue name}
     headers = EncryptedTextField(default="", blank=True)  # JSON list of [name, value]; never shown again

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agentbridge import links, wording
+from agentbridge import links, owntrace, wording
 from agentbridge.delivery import ledger, standing
 from agentbridge.models import Resume, Run
 from agentbridge.views import nextsteps
@@ -36,6 +36,11 @@ class RunRow:
     def is_told_by_agent(self) -> bool:
         """Whether `run.error` is the agent's own text; else it is a sentence of ours."""
         return self.run.status == Run.Status.FAILED or self.run.answer_class == "J"
+
+    @property
+    def trace(self) -> owntrace.OwnTrace | None:
+        """Where the agent's owner looks at this run."""
+        return owntrace.of_run(self.run)
 
 
 def of_run(run: Run) -> RunRow:

@@ -35,6 +35,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--caller-decides", action=BooleanOptionalAction, help="do answers that come through the relay count?"
         )
+        parser.add_argument(
+            "--trace-url", metavar="URL", help="its own trace of a run, with {thread_id} and {run_id}; '' takes it away"
+        )
         parser.add_argument("--new-token", action="store_true", help="replace the host's and the caller's token")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,7 +46,7 @@ class Command(BaseCommand):
             routes=None if options["route"] is None else dict(pair(text, "=", "--route") for text in options["route"]),
             headers=None if options["header"] is None else [pair(text, ":", "--header") for text in options["header"]],
             dialect=options["dialect"], replay=options["replay"],
-            caller_decides=options["caller_decides"],
+            caller_decides=options["caller_decides"], trace_url=options["trace_url"],
             receipts="" if options["receipts"] == "off" else options["receipts"],
         )  # fmt: skip
         before = Agent.objects.filter(slug=wanted.slug).first()
