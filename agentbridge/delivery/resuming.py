@@ -38,15 +38,18 @@ class Stale(NotArmed):
     """Armed on record, but so long ago that others may have drawn conclusions: nothing was sent and nothing will be."""
 
 
-def claimable(now: datetime, *, closed: set[int], limit: int, look: int = 0) -> list[tuple[int, int]]:
+def claimable(
+    now: datetime, *, closed: set[int], limit: int, memory: turns.Memory | None = None
+) -> list[tuple[int, int]]:
     """(delivery, agent) that may be tried now, as their turns come; `closed` are agents that must not be asked."""
     busy = turns.under_way()
     found = ready(now).exclude(agent__in=closed | turns.full(busy))
     waiting = found.exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
     oldest = [F("next_try_at").asc(nulls_first=True), F("pk").asc()]
     return turns.in_turn(
-        waiting, agent="agent", asked_at="sealed_at", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy, look=look
-    )[:limit]
+        waiting, agent="agent", asked_at="sealed_at", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy,
+        memory=memory,
+    )[:limit]  # fmt: skip
 
 
 def ready(now: datetime) -> QuerySet[Resume]:

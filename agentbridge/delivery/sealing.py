@@ -19,13 +19,13 @@ from approvals.models import Case, User
 from approvals.trail import anchors
 
 
-def due(now: datetime, *, limit: int = 10, look: int = 0) -> list[Case]:
+def due(now: datetime, *, limit: int = 10, memory: turns.Memory | None = None) -> list[Case]:
     """Settled cases whose undo window is over, as their turns come; a few, so that none waits for many."""
     if anchors.refusal():  # a part of the trail is missing
         return []
     oldest = [F("deliver_after").asc(), F("pk").asc()]
     found = turns.in_turn(
-        Case.objects.due(now), agent="agent", asked_at="settled_at", oldest=oldest, most=limit, busy={}, look=look
+        Case.objects.due(now), agent="agent", asked_at="settled_at", oldest=oldest, most=limit, busy={}, memory=memory
     )[:limit]
     cases = Case.objects.in_bulk([pk for pk, _agent in found])
     return [cases[pk] for pk, _agent in found if pk in cases]

@@ -17,7 +17,9 @@ from agentbridge.models import Run
 from approvals import clock
 
 
-def claimable(now: datetime, *, closed: set[int], limit: int, look: int = 0) -> list[tuple[int, int]]:
+def claimable(
+    now: datetime, *, closed: set[int], limit: int, memory: turns.Memory | None = None
+) -> list[tuple[int, int]]:
     """(run, agent) of queued first runs, as their turns come; `closed`: agents that must not be asked."""
     busy = turns.under_way()
     ours = Run.objects.filter(kind=Run.Kind.FIRST, way=Run.Way.BRIDGE, thread__agent__enabled=True)
@@ -25,7 +27,7 @@ def claimable(now: datetime, *, closed: set[int], limit: int, look: int = 0) -> 
     waiting, oldest = queued.exclude(thread__agent__in=closed | turns.full(busy)), [F("pk").asc()]
     return turns.in_turn(
         waiting, agent="thread__agent", asked_at="created_at", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy,
-        look=look,
+        memory=memory,
     )[:limit]  # fmt: skip
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 SHARE = 4  # an agent may have so many times as many open as are still free: of 200, one alone gets 160
 
 
 class Room:
-    """`left` places. `streams`: the agent of each stream that is open already; `look` counts the worker's looks."""
+    """`left` places. `streams`: the agent of each stream that is open already."""
 
-    def __init__(self, left: int, streams: Iterable[int] = (), *, look: int = 0) -> None:
-        self.left, self.look = left, look
+    def __init__(self, left: int, streams: Iterable[int] = ()) -> None:
+        self.left = left
         self._open = Counter(streams)
-
-    def order(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Where there is one place at a time, the second gets it in every second look: else it never would."""
-        return [*wanted[1::-1], *wanted[2:]] if self.left == 1 and self.look % 2 else list(wanted)
 
     def full(self) -> set[int]:
         """Agents that get no place now."""

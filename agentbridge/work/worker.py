@@ -10,12 +10,13 @@ import asyncio
 import os
 import platform
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from time import monotonic
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import structlog
 from django.conf import settings
@@ -26,6 +27,7 @@ from django.utils import timezone
 from agentbridge.delivery import resuming, sealing
 from agentbridge.delivery.backoff import Breakers
 from agentbridge.delivery.tickets import Ticket
+from agentbridge.delivery.turns import Memory
 from agentbridge.runs import queueing
 from agentbridge.work import leases, sweeping
 from agentbridge.work.database import DatabaseThreads
@@ -45,6 +47,7 @@ SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
 SEAL_SECONDS = 0.1  # in one look: somebody who decides now waits for the next one
 CLAIM_SECONDS = 0.1  # in one look: what is claimed waits for its request until the look is over, and its lease runs
+Memories: TypeAlias = defaultdict[ModuleType, Memory]  # of each queue: whose turn it is
 EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
@@ -62,7 +65,7 @@ class Worker:
         self.bell = Bell()
         self.statistics = Statistics()
         self._swept = 0.0
-        self._looks = 0
+        self._memories: Memories = defaultdict(Memory)
         self._ended_one = False  # since the last look
         self._head = -1
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -109,7 +112,9 @@ class Worker:
         sweeping_now = monotonic() - self._swept >= SWEEP_SECONDS
         try:
             await self.looking(self.statistics.tend)
-            tickets, sealed = await self.looking(find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now)
+            tickets, sealed = await self.looking(
+                find_work, self.owner, self.breakers, self._room(), sweep=sweeping_now, memories=self._memories
+            )
         except Exception:
             log.exception("bridge.look_failed", worker=self.owner)
             await asyncio.sleep(POLL_SECONDS)
@@ -121,8 +126,7 @@ class Worker:
 
     def _room(self) -> Room:
         streams = [each.ticket.agent_pk for each in self.deliveries.values() if not each.trailing]
-        self._looks += 1
-        return Room(settings.WORKER_STREAMS - len(streams), streams, look=self._looks)
+        return Room(settings.WORKER_STREAMS - len(streams), streams)
 
     def _begin(self, ticket: Ticket) -> None:
         for other in self.deliveries.values():
@@ -196,18 +200,20 @@ def sign_off() -> None:
     anchors.tend(now=clock.now(), force=True)
 
 
-def find_work(owner: str, breakers: Breakers, room: Room, *, sweep: bool) -> tuple[list[Ticket], bool]:
+def find_work(
+    owner: str, breakers: Breakers, room: Room, *, sweep: bool, memories: Memories | None = None
+) -> tuple[list[Ticket], bool]:
     """Seal, claim and prepare: the requests to make now, while there is room; and whether there may be more to seal."""
-    now = clock.now()
+    now, memories = clock.now(), memories if memories is not None else defaultdict(Memory)
     if sweep:
         lifecycle.watch_clock(now=now)
         sweeping.sweep(now)
-    sealed = all_sealed(sealing.due(now, look=room.look), now=now)
+    sealed = all_sealed(sealing.due(now, memory=memories[sealing]), now=now)
     tickets: list[Ticket] = []
     for queue in (resuming, queueing):
         if room.left > 0:
             closed = breakers.closed_to(now) | room.full()
-            wanted = room.order(queue.claimable(now, closed=closed, limit=room.left + 1, look=room.look))
+            wanted = queue.claimable(now, closed=closed, limit=room.left + 1, memory=memories[queue])
             tickets += claimed(queue, wanted, owner, breakers, room)
     return tickets, sealed
 

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing
+from agentbridge.delivery.turns import Memory
 from agentbridge.models import Agent, Run
 from agentbridge.models.agents import key_of
 from agentbridge.runs import queueing
@@ -40,8 +41,8 @@ def queued(agent: Agent, n: int, **more: Any) -> None:
     rows.add_run(agent, name, name, **{"status": Run.Status.QUEUED, "armed_at": None, "accepted_at": None, **more})
 
 
-def looked_at(limit: int, queue: Any = resuming, look: int = 0) -> list[str]:
-    found = queue.claimable(timezone.now(), closed=set(), limit=limit, look=look)
+def looked_at(limit: int, queue: Any = resuming, memory: Memory | None = None) -> list[str]:
+    found = queue.claimable(timezone.now(), closed=set(), limit=limit, memory=memory)
     return [Agent.objects.get(pk=agent).slug for _row, agent in found]
 
 
@@ -68,15 +69,25 @@ def test_every_second_place_goes_round_among_all(agents: Any, ready: Any, paymen
     for slug in ("first", "second", "third"):
         ready(rows.add_agent(payments, slug), 0)
     assert looked_at(limit=5) == ["third", "crowded", "second", "first", "crowded"]
-    assert looked_at(limit=5, look=1) == ["third", "first", "second", "crowded", "crowded"]
+    began = Memory(last=agents[0].pk)
+    assert looked_at(limit=5, memory=began) == ["third", "first", "second", "crowded", "crowded"]
 
 
-def test_in_as_many_looks_as_there_are_agents_each_has_a_place(agents: Any, ready: Any, payments: Any) -> None:
+def test_where_there_is_one_place_the_round_has_it_in_every_second_look(agents: Any, ready: Any) -> None:
+    for agent in agents:
+        for n in range(3):
+            ready(agent, n)
+    memory = Memory()
+    assert [looked_at(limit=1, memory=memory) for _ in range(4)] == [["quiet"], ["crowded"], ["quiet"], ["quiet"]]
+
+
+def test_in_twice_as_many_looks_as_there_are_agents_each_has_a_place(agents: Any, ready: Any, payments: Any) -> None:
     others = [rows.add_agent(payments, f"other-{n}") for n in range(3)]
     for agent in (agents[0], *others):
         for n in range(3):
             ready(agent, n)
-    assert {slug for look in range(4) for slug in looked_at(limit=2, look=look)} == {
+    memory = Memory()
+    assert {slug for _look in range(8) for slug in looked_at(limit=1, memory=memory)} == {
         "crowded", "other-0", "other-1", "other-2"
     }  # fmt: skip
 

@@ -32,13 +32,6 @@ def test_two_that_fill_it_together_leave_a_ninth() -> None:
     assert opened(room, QUIET) > 10
 
 
-def test_where_there_is_one_place_at_a_time_the_second_gets_every_second_one() -> None:
-    wanted = [(7, QUIET), (8, CROWD), (9, OTHER)]
-    assert [Room(1, look=look).order(wanted)[0] for look in (1, 2, 3)] == [wanted[1], wanted[0], wanted[1]]
-    assert Room(1, look=1).order(wanted[:1]) == wanted[:1]
-    assert Room(2, look=1).order(wanted) == wanted
-
-
 def test_what_was_open_before_counts() -> None:
     room = Room(40, [CROWD] * 160)
     assert room.full() == {CROWD}
