@@ -113,7 +113,7 @@ def _kept(agent: Agent, pushed: Pushed, *, now: datetime) -> Run:
     delivery = comparing.locked_delivery(asked.first())
     run = asked.select_for_update(of=("self",), no_key=True).first()
     if run is not None and run.chunks.exists():
-        if stored(run) != pushed.stream:
+        if stored(run) != pushed.stream or _asks_otherwise(run, pushed):
             raise WrongState(_("This run was pushed before, with other bytes."))
         return _whole(run)
     if run is None:
@@ -126,6 +126,13 @@ def _kept(agent: Agent, pushed: Pushed, *, now: datetime) -> Run:
         comparing.refuse(run, delivery, now=now)
         return _whole(run)
     return run
+
+
+def _asks_otherwise(run: Run, pushed: Pushed) -> bool:
+    """Not the input that came with these events before; of a run that we handed out, only its answers count."""
+    if run.resume_id:
+        return comparing.carries_others(run, pushed.input, whole=pushed.whole) != (run.error == comparing.OTHERS)
+    return pushed.input is not None and pushed.input != bytes(run.input)
 
 
 def _whole(run: Run) -> Run:

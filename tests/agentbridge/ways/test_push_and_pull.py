@@ -84,6 +84,12 @@ def test_the_same_bytes_again_change_nothing_and_others_are_refused(host: Outsid
     assert (Case.objects.count(), Run.objects.count()) == (1, 1)
 
 
+def test_the_same_events_with_another_input_are_other_bytes(host: Outside) -> None:
+    other = {**DOCUMENT, "input": asked(state={"paid": True})}
+    assert [host.push(each).status_code for each in (DOCUMENT, other, DOCUMENT)] == [200, 409, 200]
+    assert json.loads(bytes(Run.objects.get().input)) == asked()
+
+
 def test_two_hosts_that_push_the_same_at_once_make_one_run(host: Outside) -> None:
     codes: list[int] = []
     crowd = [threading.Thread(target=lambda: codes.append(host.push(DOCUMENT).status_code)) for _ in range(4)]
@@ -209,6 +215,15 @@ def test_a_run_with_other_answers_than_were_handed_out_delivers_nothing(approved
     run = Run.objects.get(kind="resumed")
     assert (delivery().state, run.status, Case.objects.get().state) == ("in_doubt", "rejected", "settled")
     assert "other answers" in delivery().note and run.chunks.exists() and only_task(Case.objects.get()).results is None
+
+
+@pytest.mark.parametrize("answered_first", [True, False])
+def test_the_same_events_with_other_answers_are_other_bytes(approved: Outside, answered_first: bool) -> None:
+    fetched = approved.owed()[0]
+    both = [{"input": each, "events": events(answers(fetched))} for each in (fetched, other(fetched))]
+    first, second = both if answered_first else reversed(both)
+    assert [approved.push(each).status_code for each in (first, second, first)] == [200, 409, 200]
+    assert delivery().state == ("finished" if answered_first else "in_doubt")
 
 
 def test_an_echo_of_other_answers_counts_as_much(approved: Outside) -> None:
