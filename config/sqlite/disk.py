@@ -24,14 +24,14 @@ def reach(database: str) -> None:
     """Return when all commits so far are on the disk. Raises OperationalError where they cannot be."""
     try:
         log = os.open(f"{database}-wal", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fdatasync(log)
+        finally:
+            os.close(log)
     except FileNotFoundError:  # moved into the database file, which SQLite does not do before both are on the disk
         return
-    try:
-        os.fdatasync(log)
-    except OSError as trouble:
+    except OSError as trouble:  # of the machine, also where it has no file left to open: not of what was written
         raise OperationalError(f"disk I/O error: {trouble}") from trouble
-    finally:
-        os.close(log)
 
 
 def reach_soon(database: str) -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -141,3 +142,15 @@ def test_what_a_single_statement_returns_is_there_when_it_is_on_the_disk(told: l
         assert cursor.fetchall() == [("b",), ("c",)]
         assert cursor.fetchone() is None
         cursor.execute("DELETE FROM django_content_type WHERE app_label = 'x'")
+
+
+def test_a_process_with_no_file_left_to_open_says_that_the_database_is_in_trouble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_args: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as crowded:
+        crowded.setattr("config.sqlite.disk.os", SimpleNamespace(open=full, O_RDONLY=0, O_CLOEXEC=0))
+        with pytest.raises(OperationalError, match="Too many open files"):
+            disk.reach(str(connection.settings_dict["NAME"]))
