@@ -13,7 +13,7 @@ LONGEST = 600.0  # seconds between two tries
 ATTEMPTS = 25
 JITTER = random.SystemRandom()
 PATIENCE = timedelta(hours=72)
-GENTLE = timedelta(seconds=0.25)  # between two requests to an agent that just came back
+GENTLE = 0.25  # seconds between two requests to an agent that just came back
 LONGEST_ASKED = 3600.0  # a Retry-After beyond an hour is not waited for
 
 
@@ -46,15 +46,16 @@ def seconds_asked(header: str | None, *, now: datetime) -> float | None:
 class Breaker:
     """Stops asking an agent that missed five times in a row; after a minute one probe goes through.
 
-    An agent that came back gets what waited for it a few at a time, not all at once.
+    An agent that came back gets what waited for it a few at a time, not all at once. All times are seconds of this
+    process's steady clock: nobody sets it, and it asks no database.
     """
 
     misses: int = 0
-    open_until: datetime | None = None
-    gentle_until: datetime | None = None
-    next_at: datetime | None = None  # while gentle: not before
+    open_until: float | None = None
+    gentle_until: float | None = None
+    next_at: float | None = None  # while gentle: not before
 
-    def admits(self, now: datetime) -> bool:
+    def admits(self, now: float) -> bool:
         if self.open_until is not None:
             if now < self.open_until:
                 return False
@@ -63,27 +64,27 @@ class Breaker:
             return True
         return self.gentle_until is None or now >= self.gentle_until or self._in_turn(now)
 
-    def _in_turn(self, now: datetime) -> bool:
+    def _in_turn(self, now: float) -> bool:
         """At most five in any second."""
         if self.next_at is not None and now < self.next_at:
             return False
         self.next_at = max(self.next_at or now, now - GENTLE) + GENTLE
         return True
 
-    def missed(self, now: datetime) -> None:
+    def missed(self, now: float) -> None:
         self.misses += 1
         if self.misses >= 5:
             self.open_until = now + pause()
 
-    def answered(self, now: datetime) -> None:
+    def answered(self, now: float) -> None:
         if self.open_until is not None:
-            self.gentle_until = now + timedelta(seconds=60)
+            self.gentle_until = now + 60
         self.misses, self.open_until = 0, None
 
 
-def pause() -> timedelta:
+def pause() -> float:
     """How long an agent that is down is left alone: a minute, with the usual backoff."""
-    return timedelta(seconds=30 * settings.BACKOFF_SECONDS)
+    return 30.0 * settings.BACKOFF_SECONDS
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class Breakers:
     def of(self, agent_pk: int) -> Breaker:
         return self.by_agent.setdefault(agent_pk, Breaker())
 
-    def closed_to(self, now: datetime) -> set[int]:
+    def closed_to(self, now: float) -> set[int]:
         """Agents that must not be asked now; does not consume a probe."""
         waits = {pk: breaker.open_until for pk, breaker in self.by_agent.items()}
         return {pk for pk, until in waits.items() if until is not None and now < until}

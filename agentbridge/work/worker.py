@@ -22,7 +22,6 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.db.models import Max
-from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing
 from agentbridge.delivery.backoff import Breakers
@@ -158,9 +157,9 @@ class Worker:
         self.bell.ring()
         breaker = self.breakers.of(delivery.ticket.agent_pk)
         if not task.cancelled() and delivery.reached:
-            breaker.answered(timezone.now())
+            breaker.answered(monotonic())
         elif not task.cancelled():
-            breaker.missed(timezone.now())
+            breaker.missed(monotonic())
 
     async def _nap(self) -> None:
         """Until the trail moves, a stream ends, or half a second has passed."""
@@ -212,7 +211,7 @@ def find_work(
     tickets: list[Ticket] = []
     for queue in (resuming, queueing):
         if room.left > 0:
-            closed = breakers.closed_to(now) | room.full()
+            closed = breakers.closed_to(monotonic()) | room.full()
             wanted = queue.claimable(now, closed=closed, limit=room.left + 1, memory=memories[queue])
             tickets += claimed(queue, wanted, owner, breakers, room)
     return tickets, sealed
@@ -241,7 +240,8 @@ def claimed(
     end, tickets = monotonic() + CLAIM_SECONDS, list[Ticket]()
     for pk, agent in wanted:
         try:
-            if room.admits(agent) and breakers.of(agent).admits(now := clock.now()):
+            if room.admits(agent) and breakers.of(agent).admits(monotonic()):
+                now = clock.now()
                 claim, set_aside = partial(queue.claim, pk, owner=owner, now=now), partial(queue.set_aside, pk)
                 if (ticket := guarded(claim, set_aside)) is not None:
                     tickets.append(ticket)

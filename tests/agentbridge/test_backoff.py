@@ -53,14 +53,14 @@ def test_patience_ends_by_count_or_by_age() -> None:
 
 
 def test_a_breaker_lets_one_probe_through_and_then_five_a_second() -> None:
-    breaker, later = Breaker(), NOW + backoff.pause()
+    breaker, later = Breaker(), 100 + backoff.pause()
     for _ in range(5):
-        assert breaker.admits(NOW)
-        breaker.missed(NOW)
-    assert not breaker.admits(NOW)
+        assert breaker.admits(100)
+        breaker.missed(100)
+    assert not breaker.admits(100)
     assert (breaker.admits(later), breaker.admits(later)) == (True, False)
     breaker.answered(later)
-    moments = [later + timedelta(seconds=n / 100) for n in range(100)]
+    moments = [later + n / 100 for n in range(100)]
     assert 4 <= sum(breaker.admits(at) for at in moments) <= 5
 
 
