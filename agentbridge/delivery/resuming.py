@@ -213,6 +213,7 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
             raise NotArmed("The deadline passed before anything was sent.")
         if case.blocked or case.state != State.SETTLED or resume.url_version != resume.agent.url_version:
             raise NotArmed("The case was stopped before anything was sent.")
+        check_agent(resume.agent, ticket)
         run = Run.objects.select_related("thread__agent").get(pk=ticket.run_pk)
         Run.objects.filter(pk=run.pk).update(
             status=Run.Status.RUNNING, armed_at=now, bytes_sent=len(ticket.body)  # nobody may be left to count them
@@ -226,6 +227,12 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
         )  # fmt: skip
     crash.point("armed")
     return since
+
+
+def check_agent(agent: Agent, ticket: Ticket) -> None:
+    """Raises `NotArmed` when the request was prepared for an agent that is off since, or reached in another way."""
+    if not agent.enabled or (ticket.url, ticket.headers) != (agent.url, headers_of(agent)):
+        raise NotArmed("The agent was switched off or changed before anything was sent.")
 
 
 def put_back(ticket: Ticket, *, sentence: str, missed: bool = False, now: datetime) -> None:

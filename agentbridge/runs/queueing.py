@@ -11,7 +11,7 @@ from django.db.models import F
 
 from agentbridge import trail
 from agentbridge.delivery import crash, turns
-from agentbridge.delivery.resuming import NotArmed, agent_is_busy
+from agentbridge.delivery.resuming import NotArmed, agent_is_busy, check_agent
 from agentbridge.delivery.tickets import Ticket, headers_of
 from agentbridge.models import Run
 from approvals import clock
@@ -64,6 +64,7 @@ def arm(ticket: Ticket, *, now: datetime) -> float:
         mine = run.status == Run.Status.QUEUED and run.fence == ticket.fence
         if not mine or run.lease_until is None or run.lease_until <= now:
             raise NotArmed("The lease on this run was over.")
+        check_agent(run.thread.agent, ticket)
         until = now + timedelta(seconds=settings.LEASE_SECONDS)  # a slow commit must not use it up
         Run.objects.filter(pk=run.pk).update(
             status=Run.Status.RUNNING, armed_at=now, lease_until=until, bytes_sent=len(ticket.body)

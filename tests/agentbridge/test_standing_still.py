@@ -14,7 +14,7 @@ from django.utils import timezone
 from agentbridge.delivery import resuming, sealing, settling
 from agentbridge.delivery.backoff import Breakers
 from agentbridge.delivery.tickets import Ticket
-from agentbridge.models import Run
+from agentbridge.models import Agent, Run
 from agentbridge.runs import queueing
 from agentbridge.work import delivering, sweeping
 from agentbridge.work.database import DatabaseThreads
@@ -106,6 +106,36 @@ def test_a_first_run_that_others_may_take_for_lost_is_not_sent(
     monkeypatch.setattr(delivering, "monotonic", lambda: monotonic() + 400)
     work()
     assert (Run.objects.get(pk=run.pk).status, agent.posts) == (Run.Status.UNSENT, [])
+
+
+NEW = {
+    "switched off": {"enabled": False},
+    "another token": {"headers": jsontext.dumps([["Authorization", "Bearer new"]])},
+}
+
+
+@pytest.mark.parametrize("change", NEW.values(), ids=NEW)
+def test_an_agent_that_changed_since_the_claim_is_not_asked_as_it_was(
+    agent: ScriptedAgent, case: Case, change: dict[str, Any]
+) -> None:
+    ticket = claimed(case)
+    Agent.objects.update(**change)
+    deliver(ticket)
+    assert (delivery(case).state, delivery(case).attempts_made, agent.resumes) == ("ready", 0, [])
+
+
+def test_a_first_run_waits_for_its_agent_to_be_switched_on(script: Script, alice: User) -> None:
+    scripted = script(pausing())
+    run = ask(register(scripted), alice)
+    ticket = queueing.claim(run.pk, owner="one", now=timezone.now())
+    assert ticket is not None
+    Agent.objects.update(enabled=False)
+    deliver(ticket)
+    work()
+    assert (Run.objects.get(pk=run.pk).status, scripted.posts) == (Run.Status.QUEUED, [])
+    Agent.objects.update(enabled=True)
+    work()
+    assert Run.objects.get(pk=run.pk).status == Run.Status.INTERRUPTED
 
 
 def test_a_doubt_ends_when_the_worker_wakes_and_knows_that_nothing_was_sent(
