@@ -108,6 +108,11 @@ def may_have_run(resume: Resume) -> bool:
     return left.exclude(answer_class__in=NOT_RUN).exists()
 
 
+def seen_as(resume: Resume) -> str:
+    """What somebody judges by who settles a delivery: its state, its latest attempt, and who asked to send it again."""
+    return f"{resume.state}-{resume.fence}-{resume.resend_asked_by_id or 0}"
+
+
 def cancel_is_safe(case: Case) -> bool:
     """Does the agent take a cancel as a plain no, for every task?"""
     kits = case.tasks.values_list("kit", flat=True)

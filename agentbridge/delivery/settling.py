@@ -27,13 +27,16 @@ class AgentChanged(Refused):
 
 
 @transaction.atomic
-def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: datetime) -> bool:
+def resolve_doubt(case: Case, *, action: str, reason: str, by: User, now: datetime, seen: str = "") -> bool:
     """`resend`, `mark_done`, `abandon` or `answer_again` for a delivery that waits for a person.
 
-    False: it is only asked for, and another operator has to agree. Raises NotAllowed, Invalid, WrongState, Expired.
+    `seen`: what stood before their eyes, as `ledger.seen_as` has it, where a page knows. False: it is only asked
+    for, and another operator has to agree. Raises NotAllowed, Invalid, WrongState, Expired.
     """
     case, by = locking.locked_case(case), locking.locked_operator(by, reason)
     resume = waiting_delivery(case)
+    if seen and seen != ledger.seen_as(resume):
+        raise WrongState(_("Something happened to this delivery since you saw it: look at it as it is now."))
     if action == "resend":
         return _resend(resume, reason=reason, by=by, now=now)
     if action == "mark_done":

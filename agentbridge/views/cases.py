@@ -70,18 +70,18 @@ def case_settle(request: PersonRequest, code: str) -> HttpResponse:
     case = find_case(request, code)
     action, reason = request.POST.get("action", ""), request.POST.get("reason", "").strip()
     try:
-        settle(case, action, reason=reason, by=request.user, now=timezone.now())
+        settle(case, action, reason=reason, by=request.user, now=timezone.now(), seen=request.POST.get("seen", ""))
     except Refused as refused:
         return delivery_page(request, find_case(request, code), refused=refused, reason=reason)
     back = reverse("delivery-list") if request.POST.get("back") == "deliveries" else links.case_page(code)
     return HttpResponseRedirect(back)
 
 
-def settle(case: Case, action: str, *, reason: str, by: User, now: datetime) -> None:
+def settle(case: Case, action: str, *, reason: str, by: User, now: datetime, seen: str = "") -> None:
     """The verb behind a button: what it means depends on where the case stands."""
     resume = ledger.current(case)
     if resume is not None and resume.state in WAITING and action in ("resend", "mark_done", "answer_again", "abandon"):
-        settling.resolve_doubt(case, action=action, reason=reason, by=by, now=now)
+        settling.resolve_doubt(case, action=action, reason=reason, by=by, now=now, seen=seen)
     elif action == "send_cancelled" or (action == "abandon" and case.is_expired(now)):
         settling.close_expired(case, action=action, reason=reason, by=by, now=now)
     elif action == "abandon":

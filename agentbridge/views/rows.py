@@ -82,6 +82,7 @@ class DeliveryRow:
     next_case: Case | None = None  # that asks again
     again: str = ""  # what a resend would send
     risk: Words = ""  # of sending it again
+    seen: str = ""  # what somebody who acts on this row has before their eyes
 
 
 def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], actor: User | None, now: datetime,
@@ -101,6 +102,7 @@ def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], acto
         next_case=next(iter(case.nexts.all()), None) if sign is wording.DELIVERY["interrupted_again"] else None,
         again=text_of(resume.sealed) if resume and "resend" in actions else "",
         risk=wording.RESEND[standing.replay_class(resume.agent, now=now)] if resume else "",
+        seen=ledger.seen_as(resume) if resume else "",
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def omar(payments: Queue) -> User:
 @pytest.fixture
 def case(script: Script, alice: User) -> Case:
     """In doubt, in a queue of high risk."""
-    found = paused_case(register(script(pausing(), Answer([RESET], head=False))), alice)
+    found = paused_case(register(script(pausing(), *[Answer([RESET], head=False)] * 2)), alice)
     decide(only_task(found), alice)
     work()
     Queue.objects.update(risk=Queue.Risk.HIGH)
@@ -105,3 +106,38 @@ def test_pages_say_who_may_do_what(client: Client, case: Case, olga: User, omar:
     assert client.post(f"/cases/{case.code}/delivery/settle/", given).status_code == 302
     assert "Agree and send again" in page(omar) and "asks to send the same answers again: no trace" in page(omar)
     assert 'value="resend"' not in page(olga) and 'value="mark_done"' in page(olga)
+
+
+def settle_page(client: Client, case: Case, by: User, seen: str) -> int:
+    client.force_login(by)
+    given = {"action": "resend", "reason": "no trace in the ledger", "seen": seen}
+    return client.post(f"/cases/{case.code}/delivery/settle/", given).status_code
+
+
+def shown(client: Client, case: Case, to: User) -> str:
+    """What the form says that this person saw."""
+    client.force_login(to)
+    page = client.get(f"/cases/{case.code}/delivery/").content.decode()
+    found = re.search(r'name="seen" value="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+def test_two_that_ask_at_once_do_not_agree_unawares(client: Client, case: Case, olga: User, omar: User) -> None:
+    both_saw = shown(client, case, olga)
+    assert both_saw == shown(client, case, omar)
+    assert settle_page(client, case, olga, both_saw) == 302
+    assert settle_page(client, case, omar, both_saw) == 409
+    assert state(case) == "in_doubt"
+    assert settle_page(client, case, omar, shown(client, case, omar)) == 302
+    assert state(case) == "ready"
+
+
+def test_a_doubt_of_an_earlier_attempt_sends_no_third_one(client: Client, case: Case, olga: User, omar: User) -> None:
+    Queue.objects.update(risk=Queue.Risk.MEDIUM)
+    both_saw = shown(client, case, olga)
+    assert settle_page(client, case, olga, both_saw) == 302
+    work()
+    assert state(case) == "in_doubt"
+    assert settle_page(client, case, omar, both_saw) == 409
+    assert state(case) == "in_doubt"
