@@ -84,7 +84,7 @@ class Follower:
 
     def _ended(self, run: Run) -> bytes:
         """On to the next one."""
-        told = self._told(self._parser.close())
+        told = b"" if self._full else self._told(self._parser.close())
         self._least, self._skip, self._run = run.pk + 1, 0, None
         self._left = None if self._left is None else self._left - 1
         return told
@@ -97,6 +97,7 @@ class Follower:
         if run is not None and run.pk != self._least:
             self._skip = 0  # the position's own run is not this one
         self._run, self._parser, self._chunk, self._frames = run, Parser(limit=settings.FRAME_LIMIT), 0, 0
+        self._full = False
 
     def _following(self, least: int) -> Run | None:
         spoken = self.thread.runs.filter(pk__gte=least, chunks__isnull=False)
@@ -108,9 +109,13 @@ class Follower:
         return [bytes(data) for data in found]
 
     def _read(self, data: bytes) -> bytes:
+        """As far as the recording was read: no end behind a frame over the limit is one (X-6)."""
+        if self._full:
+            return b""
         try:
             return self._told(self._parser.feed(data))
         except FrameTooLarge as large:
+            self._full = True
             return self._told(large.frames)
 
     def _told(self, frames: list[Frame]) -> bytes:

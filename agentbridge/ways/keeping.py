@@ -53,6 +53,12 @@ class Page:
         return self.recording is not None and self.recording.ended
 
     @property
+    def cut_off(self) -> bool:
+        """We stopped reading before the run's end, at a limit: whatever came behind it has no meaning here."""
+        view = self.recording.view if self.recording is not None else None
+        return view is not None and view.cut is not None
+
+    @property
     def stopped(self) -> bool:
         """Nothing more of it is wanted, or nothing more can be kept."""
         return self.trouble is not None or (self.recording is not None and bool(self.recording.reader.stopped))

@@ -188,7 +188,9 @@ class Relayed:
         return ending
 
     def _release(self, stored: int) -> None:
-        """What waited for its record and has it."""
+        """What waited for its record and has it. Where we read no end, nothing tells the caller of one (X-6)."""
+        if self.page is not None and self.page.cut_off:
+            return
         due = []
         while self._held and self._held[0][0] <= stored:
             due.append(self._held.popleft()[1])

@@ -255,6 +255,18 @@ def test_a_caller_who_reads_gets_all_that_a_database_standing_still_held_back(
     assert told in answer.content and b"RUN_FINISHED" in answer.content[-200:]
 
 
+def test_x6_nobody_hears_of_an_end_that_we_did_not_read(web: str, script: Script, settings: Any) -> None:
+    """A caller who saw this pause would look for its case in vain."""
+    settings.FRAME_LIMIT = 2**16
+    large = frame(type="CUSTOM", name="large", value="y" * 2**17)
+    caller = outside(web, script(Answer([started(), large, finished(interrupt())])))
+    answer = caller.run()
+    told = httpx.get(caller.address("/threads/thread-1/events?runs=1"), headers=caller.headers("caller")).content
+    assert b"RUN_STARTED" in answer.content and b"RUN_STARTED" in told
+    assert b"RUN_FINISHED" not in answer.content + told and not Case.objects.exists()
+    assert Run.objects.get().error.startswith("A frame is larger")
+
+
 def test_a_fault_of_ours_in_reading_breaks_off_and_stands_on_the_run(
     web: str, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
