@@ -74,6 +74,9 @@ def _rest(members: dict[str, str]) -> str:
 
 
 def _hidden(props: str) -> bool:
-    """LangGraph's older clients answer by `forwardedProps.command.resume` (L-1); `camel` spellings alike."""
-    command = jsontext.member(props, "command") if props.startswith("{") else None
-    return command is not None and command.startswith("{") and "resume" in jsontext.members(command)
+    """LangGraph's older clients answer by `forwardedProps.command.resume` (L-1); its adapter lowers capitals."""
+    return any("resume" in _members(text) for name, text in _members(props).items() if name.lower() == "command")
+
+
+def _members(text: str) -> dict[str, str]:
+    return jsontext.members(text) if text.startswith("{") else {}

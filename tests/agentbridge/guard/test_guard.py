@@ -77,10 +77,11 @@ def test_an_expired_question_can_be_cancelled_and_not_answered(before: Before) -
     assert events(door.post("r-3", given))[-1]["outcome"] == {"type": "success"}
 
 
-def test_an_answer_beside_the_resume_is_seen(before: Before) -> None:
+@pytest.mark.parametrize("name", ["command", "Command"])
+def test_an_answer_beside_the_resume_is_seen(before: Before, name: str) -> None:
     door = before(pausing())
     door.post("r-1")
-    assert door.code("r-2", [answer()], forwardedProps={"command": {"resume": YES}}) == "HIDDEN_ANSWER"
+    assert door.code("r-2", [answer()], forwardedProps={name: {"resume": YES}}) == "HIDDEN_ANSWER"
 
 
 @pytest.mark.parametrize(
