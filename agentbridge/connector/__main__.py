@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from agentbridge.connector import wire
 from agentbridge.connector.carrier import Carrier, Refused
 from agentbridge.connector.journal import InUse, Journal
+
+log = logging.getLogger("connector")
 
 TOKEN = "COUNTERSIGN_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -28,8 +31,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for url in (given.desk, given.agent):
             wire.Place.of(url)
         with Journal(given.state) as journal:
-            if given.input:
-                journal.add(given.input.read_bytes(), ours=True)
+            if given.input and journal.add(first_run(given.input), ours=True).has("pushed"):
+                log.warning("%s was run before. Another run needs another runId.", given.input)
             desk = given.desk.rstrip("/")
             carrier = Carrier(desk=desk, agent=given.agent, token=token, journal=journal, agent_headers=headers)
             carrier.run(once=given.once)
@@ -41,7 +44,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 0
-    return 0
+    return 1 if carrier.unmade else 0
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -53,6 +56,19 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--agent-header", action="append", default=[], metavar="'K: V'", help="sent to the agent")
     parser.add_argument("--once", action="store_true", help="end when nothing is owed at the moment")
     return parser
+
+
+def first_run(file: Path) -> bytes:
+    """Raises OSError, and ValueError for what no desk would take as a run's input."""
+    body = file.read_bytes()
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        given = None
+    ids = [given.get(name) for name in ("threadId", "runId")] if isinstance(given, dict) else []
+    if not ids or not all(isinstance(each, str) and each for each in ids):
+        raise ValueError(f"{file} is no RunAgentInput: a JSON object with a threadId and a runId.")
+    return body
 
 
 def header(text: str) -> tuple[str, str]:

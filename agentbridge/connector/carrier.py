@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import logging
 import os
 import random
@@ -34,6 +35,10 @@ class Refused(Exception):
     """The desk will not take this, now or later; the sentence is the desk's."""
 
 
+class NotLetIn(http.client.HTTPException):
+    """The desk does not know the token. It is waited out: a desk that was put back may know it again."""
+
+
 @dataclass
 class Carrier:
     """Between one desk and one agent."""
@@ -45,6 +50,7 @@ class Carrier:
     agent_headers: dict[str, str] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
     misses: int = 0
+    unmade: list[str] = field(default_factory=list)  # runs asked for here of which the desk has nothing
     leaving: threading.Event = field(default_factory=threading.Event)
 
     def run(self, *, once: bool = False) -> None:
@@ -69,6 +75,11 @@ class Carrier:
             try:
                 found = self.fetch(0 if once else WAIT_SECONDS)
                 self.misses = 0
+            except NotLetIn as trouble:
+                if once:
+                    raise Refused(str(trouble)) from None
+                self.wait_out("Nothing can be fetched", trouble)
+                continue
             except wire.Errors as trouble:
                 self.wait_out("The desk cannot be reached", trouble)
                 continue
@@ -98,7 +109,8 @@ class Carrier:
         """Take one job to its end, however long the desk is away; a slow run keeps nobody else waiting."""
         try:
             if not job.has("called"):
-                self.call(job)
+                if not self.call(job):
+                    return
             elif not job.has("whole"):
                 job.mark("whole")  # we were killed while the agent answered: what came is all there will be
             self.insist(job)
@@ -136,8 +148,11 @@ class Carrier:
             except OSError as trouble:
                 log.error("An answer cannot be kept and is not given to the agent; the desk asks a person: %s", trouble)
 
-    def call(self, job: Job) -> None:
-        """One request to the agent, never repeated. How it ends is told by what came, not by us."""
+    def call(self, job: Job) -> bool:
+        """One request to the agent, never repeated. How it ends is told by what came, not by us.
+
+        False: a first run of ours that never left waits for the next start, for no desk asks for it again.
+        """
         headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **self.agent_headers}
         job.mark("called")
         try:
@@ -146,13 +161,26 @@ class Carrier:
             ) as answer, job.answer() as stream:
                 if answer.status == 200:
                     keep(answer, stream)
+                else:
+                    log.warning("The agent answered HTTP %s to %s.", answer.status, job.name)
+        except wire.Unreached as trouble:
+            if job.has("ours"):
+                log.error("The agent cannot be reached: %s. The next start makes the run %s.", trouble, job.name)
+                self.unmade.append(job.name)
+                job.take_back("called")
+                return False
+            log.warning("The agent cannot be reached: %s", trouble)
         except wire.Errors as trouble:
             log.warning("The agent's answer broke off: %s", trouble)
         job.mark("whole")
+        return True
 
     def push(self, job: Job) -> None:
         """Hand the run in. What the desk refuses for good is kept and said, and does not hold up the others."""
-        if not job.stream:
+        if not job.stream and job.has("ours"):
+            log.error("The agent said nothing to %s: there is no run to hand in.", job.name)
+            self.unmade.append(job.name)
+        elif not job.stream:
             log.warning("The agent said nothing to %s; the desk will ask a person.", job.name)
         else:
             kind, body = packed(job)
@@ -165,6 +193,7 @@ class Carrier:
                     check(answer, said)
                 except Refused as reason:
                     log.error("The desk refuses the run of %s: %s", job.name, reason)
+                    self.unmade += [job.name] if job.has("ours") else []
         job.mark("pushed")
 
     def _allowed(self) -> dict[str, str]:
@@ -197,7 +226,18 @@ def check(answer: http.client.HTTPResponse, body: bytes) -> None:
     """Raises Refused for what will stay so, and an error to be waited out for the rest."""
     if answer.status == 200:
         return
-    said = f"HTTP {answer.status}: {body[:300].decode('utf-8', 'replace')}"
-    if answer.status in (401, 403, 429) or answer.status >= 500 or b'"thread_busy"' in body:
+    said = f"HTTP {answer.status}: {told(body)}"
+    if answer.status == 401:
+        raise NotLetIn(f"{said} Is the token the host token of this agent, and its name in --desk right?")
+    if answer.status in (403, 429) or answer.status >= 500 or b'"thread_busy"' in body:
         raise http.client.HTTPException(said)
     raise Refused(said)
+
+
+def told(body: bytes) -> str:
+    """The sentence of a desk's refusal; of what is no desk's, its beginning in one line."""
+    try:
+        detail = json.loads(body)["detail"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return " ".join(body[:300].decode("utf-8", "replace").split())
+    return str(detail)

@@ -56,6 +56,10 @@ class Job:
     def mark(self, step: str) -> None:
         write(self.folder / step, b"")
 
+    def take_back(self, step: str) -> None:
+        (self.folder / step).unlink()
+        sync(self.folder)
+
     def answer(self) -> BufferedWriter:
         """Where the agent's answer goes, part by part."""
         return (self.folder / "stream").open("ab")

@@ -13,6 +13,10 @@ Errors = (OSError, http.client.HTTPException)
 PART = 64 * 1024
 
 
+class Unreached(OSError):
+    """There was no connection: not a byte of the request has left."""
+
+
 @dataclass(frozen=True)
 class Place:
     """An address, taken apart once."""
@@ -35,7 +39,7 @@ class Place:
 def exchange(
     method: str, url: str, *, body: bytes = b"", headers: Mapping[str, str], seconds: float
 ) -> Iterator[http.client.HTTPResponse]:
-    """Raises one of `Errors`; `seconds` is the longest silence."""
+    """Raises one of `Errors`, of them Unreached where nothing was sent; `seconds` is the longest silence."""
     place = Place.of(url)
     if place.https:
         secured = http.client.HTTPSConnection(
@@ -43,10 +47,19 @@ def exchange(
         )
     connection = secured if place.https else http.client.HTTPConnection(place.host, place.port, timeout=seconds)
     try:
+        connect(connection)
         connection.request(method, place.path, body=body or None, headers={**headers, "Accept-Encoding": "identity"})
         yield connection.getresponse()
     finally:
         connection.close()
+
+
+def connect(connection: http.client.HTTPConnection) -> None:
+    """Up to the end of the TLS handshake. Raises Unreached."""
+    try:
+        connection.connect()
+    except Errors as trouble:
+        raise Unreached(str(trouble)) from trouble
 
 
 def parts(answer: http.client.HTTPResponse) -> Iterator[bytes]:

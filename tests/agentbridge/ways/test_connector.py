@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from agentbridge.connector import carrier, exactly
+from agentbridge.connector.__main__ import first_run
 from agentbridge.connector.journal import InUse, Job, Journal
 from agentbridge.connector.wire import Errors
 from agentbridge.models import Agent, Resume, Run
@@ -43,6 +45,13 @@ def connector(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> s
 def once(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> None:
     _, errors = (process := connector(host, agent, state, "--once", *more)).communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors.decode()
+
+
+def failed_once(host: Outside, agent: ScriptedAgent, state: Path, *more: str) -> str:
+    """What it says when it could not do what it was asked for."""
+    _, errors = (process := connector(host, agent, state, "--once", *more)).communicate(timeout=PATIENCE)
+    assert process.returncode == 1, errors.decode()
+    return errors.decode()
 
 
 @pytest.fixture
@@ -121,6 +130,41 @@ def test_a_round_from_cron_to_the_result(host: Outside, script: Script, tmp_path
     once(host, agent, tmp_path / "state")
     once(host, agent, tmp_path / "state")
     assert Case.objects.get().state == "delivered" and len(agent.posts) == 2
+
+
+@wire
+def test_a_first_run_that_never_left_is_made_by_the_next_call(host: Outside, script: Script, tmp_path: Path) -> None:
+    (tmp_path / "input.json").write_text(json.dumps(asked()))
+    words = (tmp_path / "state", "--input", str(tmp_path / "input.json"))
+    agent = script(pausing())
+    agent.down()
+    assert "cannot be reached" in failed_once(host, agent, *words) and not Run.objects.exists()
+    agent.up()
+    once(host, agent, *words)
+    assert len(agent.posts) == 1 and Case.objects.get().state == "open"
+
+
+@wire
+def test_a_first_run_that_the_agent_refuses_is_no_good_night(host: Outside, script: Script, tmp_path: Path) -> None:
+    (tmp_path / "input.json").write_text(json.dumps(asked()))
+    words = (tmp_path / "state", "--input", str(tmp_path / "input.json"))
+    told = failed_once(host, script(Answer([], status=404)), *words)
+    assert "The agent answered HTTP 404" in told and "no run to hand in" in told and not Run.objects.exists()
+
+
+@wire
+def test_a_token_of_nobody_ends_a_single_call(host: Outside, script: Script, tmp_path: Path) -> None:
+    stranger = replace(host, tokens=replace(host.tokens, host="csh_nobody"))
+    told = failed_once(stranger, script(), tmp_path)
+    assert told == "HTTP 401: Send the Bearer token of this agent. " \
+        "Is the token the host token of this agent, and its name in --desk right?\n"
+
+
+@pytest.mark.parametrize("text", ["pay the bills", "[]", '{"threadId":"t","runId":7}', '{"threadId":"","runId":"r"}'])
+def test_what_is_no_input_goes_to_nobody(text: str, tmp_path: Path) -> None:
+    (tmp_path / "input.json").write_text(text)
+    with pytest.raises(ValueError, match="is no RunAgentInput"):
+        first_run(tmp_path / "input.json")
 
 
 @wire
