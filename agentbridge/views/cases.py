@@ -18,7 +18,7 @@ from agentbridge import links, visibility
 from agentbridge.delivery import ledger, settling
 from agentbridge.models import Run
 from agentbridge.models.delivery import WAITING
-from agentbridge.views import caselines, nextsteps, rows
+from agentbridge.views import caselines, doubting, nextsteps, rows
 from approvals import permissions, reviewing
 from approvals.models import Case, User
 from approvals.refusals import Invalid, Refused
@@ -116,10 +116,11 @@ def delivery_page(
     row = rows.of_case(
         case, resume=resume, names=names, actor=request.user if may_act else None, now=now,
         moved_on=resume is not None and settling.moved_on(resume),
+        newest=doubting.newest_runs(request.user, [resume]),
     )  # fmt: skip
     incidents = visibility.incidents(request.user).filter(case=case)
     context: dict[str, Any] = {
-        "case": case, "row": row if shown else None, "refused": refused, "reason": reason, "on": on,
+        "now": now, "case": case, "row": row if shown else None, "refused": refused, "reason": reason, "on": on,
         "may_close": may_act, "lines": caselines.lines(case, now=now),
         "incidents": incidents.select_related("task", "closed_by").order_by("pk"),
     }  # fmt: skip

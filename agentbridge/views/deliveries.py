@@ -19,7 +19,7 @@ from agentbridge.delivery import ledger
 from agentbridge.delivery.proof import LATER_RUN
 from agentbridge.models import Incident, Resume
 from agentbridge.models.delivery import WAITING
-from agentbridge.views import rows
+from agentbridge.views import doubting, rows
 from approvals import permissions
 from approvals.models import Case, State, User
 from approvals.models.cases import CaseQuerySet
@@ -109,6 +109,7 @@ def waiting_rows(asked: Asked, *, now: datetime, **told: Any) -> tuple[list[rows
     until = asked.skip + PAGE
     doubts = resumes(asked).filter(state__in=WAITING)
     page = list(doubts.annotate(moved_on=LATER_RUN).order_by("changed_at", "pk")[asked.skip : until + 1])
+    told["newest"] = doubting.newest_runs(asked.user, page)
     found = [rows.of_case(row.case, resume=row, now=now, moved_on=row.moved_on, **told) for row in page]
     if len(found) <= PAGE:
         ahead = doubts.order_by().count()

@@ -10,7 +10,7 @@ from typing import Any
 from agentbridge import links, owntrace, wording
 from agentbridge.delivery import ledger, standing
 from agentbridge.models import Resume, Run
-from agentbridge.views import nextsteps
+from agentbridge.views import doubting, nextsteps
 from agentbridge.wording import Sign, Words
 from approvals import jsontext
 from approvals.fields import text_of
@@ -82,14 +82,15 @@ class DeliveryRow:
     next_case: Case | None = None  # that asks again
     again: str = ""  # what a resend would send
     risk: Words = ""  # of sending it again
+    doubt: doubting.Doubt | None = None
     seen: str = ""  # what somebody who acts on this row has before their eyes
 
 
 def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], actor: User | None, now: datetime,
-            moved_on: bool = False) -> DeliveryRow:  # fmt: skip
+            moved_on: bool = False, newest: Mapping[int, Run] | None = None) -> DeliveryRow:  # fmt: skip
     """`case` comes with its tasks and their queues prefetched, `resume` with its agent and attempts.
 
-    `names` maps slugs to names; `actor` is the person who may act here, or None.
+    `names` maps slugs to names; `actor` is the person who may act here, or None; `newest`: see `doubting`.
     """
     sign = sign_of(case, resume, now)
     actions = ledger.actions(case, resume, now, moved_on=moved_on) if actor else ()
@@ -103,6 +104,7 @@ def of_case(case: Case, *, resume: Resume | None, names: Mapping[str, str], acto
         again=text_of(resume.sealed) if resume and "resend" in actions else "",
         risk=wording.RESEND[standing.replay_class(resume.agent, now=now)] if resume else "",
         seen=ledger.seen_as(resume) if resume else "",
+        doubt=doubting.of(resume, newest or {}),
     )  # fmt: skip
 
 
