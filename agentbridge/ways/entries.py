@@ -40,7 +40,7 @@ class Entry:
 
 
 def read(text: str) -> list[Entry]:
-    """Raises ProtocolError, naming the member."""
+    """Raises ProtocolError, naming the member; also for an answer that could be read as two."""
     return [_entry(at, item) for at, item in enumerate(jsontext.items(text))]
 
 
@@ -50,6 +50,9 @@ def _entry(at: int, text: str) -> Entry:
     if not isinstance(values["interruptId"], str) or values["status"] not in (RESOLVED, CANCELLED):
         sentence = _("Entry %(at)s is no answer: it needs an interruptId and a status.") % {"at": at}
         raise ProtocolError("resume", sentence)
+    twice = next((place for place in jsontext.parse(text).duplicates if not place.startswith("/metadata")), None)
+    if twice is not None:
+        raise ProtocolError("resume", _("Entry %(at)s has %(place)s twice.") % {"at": at, "place": twice})
     return Entry(
         at=at, interrupt_id=values["interruptId"], status=values["status"],
         payload=None if values["status"] == CANCELLED else members.get("payload", "null"),

@@ -187,6 +187,22 @@ def test_what_the_question_does_not_take_is_refused_where_it_stands(
     assert not Decision.objects.exists() and Case.objects.get().state == "open" and len(agent.posts) == 1
 
 
+@pytest.mark.parametrize(
+    ("once", "twice", "place"),
+    [
+        ('"status": "resolved"', '"status": "resolved", "status": "cancelled"', "/status"),
+        ('"approved": true', '"approved": true, "approved": false', "/payload/approved"),
+    ],
+    ids=["a yes or none", "a yes or a no"],
+)
+def test_an_answer_that_could_be_read_as_two_is_none(
+    web: str, script: Script, once: str, twice: str, place: str
+) -> None:
+    told = caller(web, script(pausing())).run(json.dumps(answers(YES)).replace(once, twice).encode())
+    assert told.status_code == 422 and f"Entry 0 has {place} twice." in told.json()["errors"][0]["message"]
+    assert not Decision.objects.exists()
+
+
 def test_all_questions_or_none(web: str, script: Script) -> None:
     two = finished(interrupt(), interrupt("int-2", "tc-2"))
     agent = script(Answer([started(), call(), call(id_="tc-2"), two]), finishing())
