@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
 from ag_ui.core import RunAgentInput
 from ag_ui_validate.pytest_plugin import assert_valid_agui
+from django.core.management import CommandError, call_command
 
 from demo.memory import Checkpoints, Memory, Replay
 from demo.player import Player
@@ -61,3 +63,14 @@ def test_it_refuses_a_partial_resume(memory: type[Memory]) -> None:
     second = play(player, 2, answers(first, {"approved": True})[:2], first, story="parallel", seed=1)
     assert second[-1] == {"type": "RUN_ERROR", "message": second[-1]["message"], "code": "PARTIAL_RESUME"}
     assert player.ledger == []
+
+
+@pytest.mark.parametrize(("in_use", "told"), [("DEMO_REPLAYING_PORT", "in this folder"), ("", "make demo PORT=")])
+def test_a_second_demo_says_what_is_in_its_way(in_use: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        taken = first.getsockname()[1]
+        for name in ("DEMO_KEEPING_PORT", "DEMO_REPLAYING_PORT"):
+            monkeypatch.setenv(name, str(taken) if name == in_use else "0")
+        with pytest.raises(CommandError, match=f"Port {taken} cannot be used .*{told}"):
+            call_command("demo", port=0 if in_use else taken)

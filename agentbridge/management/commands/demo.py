@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -96,6 +97,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=DEFAULT_PORT)
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
+        check_ports(port)
         log = settings.BASE_DIR / "var" / "demo.log"
         log.parent.mkdir(exist_ok=True)
         children = Children(log.open("ab"))
@@ -166,6 +168,26 @@ class Command(BaseCommand):
                 start_story(pick, number)
                 number += 1
             time.sleep(0.3 if number < OPEN_AT_ONCE else 2)
+
+
+def check_ports(port: int) -> None:
+    """Before anything is touched: a demo that runs in this folder has its database, too. Raises CommandError."""
+    for _, name, _, variable in AGENTS:
+        if trouble := in_the_way(int(os.environ[variable])):
+            raise CommandError(f"{name} cannot start: {trouble}. Is a demo running in this folder already?")
+    if trouble := in_the_way(port):
+        raise CommandError(f"{trouble}. Another port for the pages: make demo PORT={DEFAULT_PORT + 10}")
+
+
+def in_the_way(port: int) -> str:
+    """Why nothing can listen there; empty when something can."""
+    with socket.socket() as place:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that was just left is free
+        try:
+            place.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as reason:
+            return f"Port {port} cannot be used ({getattr(reason, 'strerror', None) or reason})"
+    return ""
 
 
 def agent_ledger(variable: str) -> str:
