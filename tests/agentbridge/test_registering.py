@@ -158,3 +158,15 @@ def test_the_shell_says_that_it_dropped_the_credentials(agent, capsys):
     call_command("add_agent", "payer", "https://other.example/")
     said = capsys.readouterr()
     assert said.out.strip() == '{"slug": "payer"}' and "headers" in said.err
+
+
+def test_the_shell_says_what_keeps_a_first_question_from_people(db, alice, payments, capsys):
+    call_command("add_agent", "far", "http://10.1.1.1/", "--queue", "payments", "--route", "mail=Customer mail")
+    said = capsys.readouterr().err
+    assert "10.1.1.1, which EGRESS_ALLOW does not list. As it is, nothing is sent there." in said
+    assert "--queue 'Customer mail'" in said and "“payments”" not in said
+
+
+def test_the_shell_has_nothing_to_say_of_an_agent_that_can_be_asked(db, alice, payments, capsys):
+    call_command("add_agent", "near", "https://agent.example/", "--queue", "payments")
+    assert capsys.readouterr().err == ""

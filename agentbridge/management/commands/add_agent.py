@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import BooleanOptionalAction
+from ipaddress import ip_address
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,6 +16,8 @@ from django.utils import timezone
 from agentbridge import dialects, registering
 from agentbridge.models import Agent
 from agentbridge.models.agents import Receipts, ReplayClass
+from agentbridge.net import egress
+from approvals.models import Queue
 
 
 class Command(BaseCommand):
@@ -56,6 +60,7 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         if before is not None:
             self.say_what_was_lost(before, agent, wanted)
+        self.say_what_is_missing(agent)
         told = {"slug": agent.slug}
         if tokens is not None:
             told |= {"hostToken": tokens.host, "callerToken": tokens.caller}
@@ -68,6 +73,29 @@ class Command(BaseCommand):
         if before.replay_class != agent.replay_class and wanted.replay is None:
             told = f"The address changed, so the replay class is {agent.replay_class}: it was proven for the old one."
             self.stderr.write(told)
+
+    def say_what_is_missing(self, agent: Agent) -> None:
+        """What would keep its first question from being asked, or from being seen by anybody."""
+        if refusal := not_allowed(agent.url):
+            self.stderr.write(f"{refusal} As it is, nothing is sent there.")
+        for queue in Queue.objects.filter(name__in={agent.queue.name, *agent.routes.values()}, members=None):
+            told = f"manage.py add_user NAME --role reviewer --queue {shlex.quote(queue.name)} --password-stdin"
+            self.stderr.write(f"Nobody is in queue “{queue.name}” yet: {told}")
+
+
+def not_allowed(url: str) -> str:
+    """Why the settings of this shell let nobody there; empty for a name, which is looked up when it is needed."""
+    parsed = egress.check_url(url)
+    try:
+        address = ip_address(parsed.host)
+        egress.Policy.from_settings().check(
+            parsed.host, parsed.port or (443 if parsed.scheme == "https" else 80), parsed.scheme, address
+        )
+    except egress.NotAllowed as refused:
+        return refused.sentence
+    except ValueError:
+        return ""
+    return ""
 
 
 def slug_of(text: str) -> str:
