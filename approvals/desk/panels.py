@@ -132,7 +132,7 @@ class Reader:
         self.exhibits = {(task, digest): body for task, digest, body in self._all_exhibits()}
         # Deciding settles a task and taking back opens it: an open one has no live decision.
         decided = [task.pk for task in self.tasks if task.pk in self.own and task.state != State.OPEN]
-        live = Decision.objects.live().filter(task__in=decided).select_related("by")
+        live = Decision.objects.live().filter(task__in=decided).select_related("by") if decided else ()
         self.decisions = {decision.task_id: decision for decision in live}
         self.earlier = self._earlier_tasks()
         self.notes = list(notes.of(self.own)) if drawn else []
