@@ -9,8 +9,11 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import DatabaseError
 
 from demo import environment
+
+UNDEFINED = ("42P01", "42703")  # a table, a column: PostgreSQL's codes, for its words follow the server's language
 
 
 def main() -> None:
@@ -22,6 +25,16 @@ def main() -> None:
     except ImproperlyConfigured as problem:
         # A wrong setting is the operator's to mend: one sentence that names it, no traceback.
         sys.exit(f"Cannot start: {problem}")
+    except DatabaseError as problem:
+        if not is_behind(problem):
+            raise
+        sys.exit("The database lacks tables of this version. Run this first: manage.py migrate")
+
+
+def is_behind(problem: DatabaseError) -> bool:
+    """Was something asked for that only a migration makes?"""
+    code = getattr(problem.__cause__, "sqlstate", None)
+    return code in UNDEFINED or str(problem).startswith(("no such table", "no such column"))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import ProgrammingError
 
+import manage
 from config import environment
 from tests.environment import KEYS
 from tests.source import ROOT
@@ -53,6 +56,22 @@ def test_a_wrong_one_is_named_in_one_line(name, value):
     assert stopped.returncode == 1
     assert stopped.stderr.startswith("Cannot start: ") and name in stopped.stderr
     assert stopped.stderr.count("\n") == 1 and "hush" not in stopped.stderr
+
+
+def test_a_database_that_nobody_migrated_is_told_in_one_line(tmp_path):
+    stopped = start("manage.py", "add_queue", "Payments", DATABASE_URL=f"sqlite:///{tmp_path / 'empty.sqlite3'}")
+    assert stopped.returncode == 1
+    assert stopped.stderr == "The database lacks tables of this version. Run this first: manage.py migrate\n"
+
+
+@pytest.mark.parametrize(
+    ("cause", "behind"),
+    [(psycopg.errors.UndefinedTable, True), (psycopg.errors.UndefinedColumn, True), (psycopg.errors.DiskFull, False)],
+)
+def test_postgresql_says_it_in_whatever_language(cause, behind):
+    problem = ProgrammingError("la relación no existe")
+    problem.__cause__ = cause()
+    assert manage.is_behind(problem) is behind
 
 
 def test_a_good_environment_starts():
