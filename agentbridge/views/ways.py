@@ -149,8 +149,9 @@ async def push(request: HttpRequest, agent: Agent) -> HttpResponseBase:
 
 
 def _push(agent: Agent, content_type: str, body: bytes) -> Run:
-    reader = pushing.read_stream if content_type == client.EVENT_STREAM else pushing.read_document
-    return pushing.push(agent, reader(body), now=clock.now())
+    told = content_type == client.EVENT_STREAM
+    pushed = pushing.read_stream(agent, body) if told else pushing.read_document(body)
+    return pushing.push(agent, pushed, now=clock.now())
 
 
 @require_GET

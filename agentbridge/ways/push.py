@@ -62,17 +62,35 @@ def _frame(text: str) -> str:
     return "".join(f"data: {line}\n" for line in LINES.split(text)) + "\n"
 
 
-def read_stream(body: bytes) -> Pushed:
-    """The event stream itself, whose first RUN_STARTED says which run it is. Raises ProtocolError."""
+def read_stream(agent: Agent, body: bytes) -> Pushed:
+    """The event stream itself; a RUN_STARTED of it says which run it is. Raises ProtocolError.
+
+    Behind the thread's earlier runs, told again, comes the one that was asked for (H-1): the last one whose input is
+    known, from here or from the stream. None: the last of all.
+    """
+    starts = _starts(body)
+    if not starts:
+        raise protocol.ProtocolError("", _("The stream has no RUN_STARTED that says which run it is."))
+    known = (event for event in reversed(starts) if event.source("input") is not None or _handed_out(agent, event))
+    return _started(next(known, starts[-1]), body)
+
+
+def _starts(body: bytes) -> list[protocol.Event]:
     try:
         frames = [*(parser := Parser(limit=settings.FRAME_LIMIT)).feed(body), *parser.close()]
     except FrameTooLarge as large:
         frames = large.frames
+    found: list[protocol.Event] = []
     for frame in frames:
-        event = protocol.parse_event(frame.data)
-        if isinstance(event, protocol.Event) and event.type == "RUN_STARTED":
-            return _started(event, body)
-    raise protocol.ProtocolError("", _("The stream has no RUN_STARTED that says which run it is."))
+        if not found or "RUN_STARTED" in frame.data:  # the others need not be read for this
+            event = protocol.parse_event(frame.data)
+            found += [event] if isinstance(event, protocol.Event) and event.type == "RUN_STARTED" else []
+    return found
+
+
+def _handed_out(agent: Agent, event: protocol.Event) -> bool:
+    keys = {"key": key_of(event.body["runId"]), "thread__key": key_of(event.body["threadId"])}
+    return Run.objects.filter(thread__agent=agent, kind=Run.Kind.RESUMED, way=Run.Way.PUSH, **keys).exists()
 
 
 def _started(event: protocol.Event, body: bytes) -> Pushed:

@@ -116,6 +116,15 @@ def test_a_push_that_was_cut_off_is_found_by_the_sweep_too(host: Outside, monkey
     assert Case.objects.get().state == "open" and Run.objects.get().status == "interrupted"
 
 
+def test_h1_an_agent_that_tells_the_thread_again_pushes_the_run_that_was_asked_for(approved: Outside) -> None:
+    fetched = approved.owed()[0]
+    unasked = as_run(started() + finished(), "own")
+    told = PAUSE + answers(fetched) + unasked
+    assert [approved.push(told, SSE).status_code for _ in range(2)] == [200, 200]
+    run = Run.objects.get(kind="resumed")
+    assert (delivery().state, run.status, pushing.stored(run)) == ("finished", "succeeded", told)
+
+
 def test_an_answer_is_fetched_once_and_its_run_ends_the_delivery(approved: Outside) -> None:
     fetched = approved.owed()
     assert [one["resume"] for one in fetched] == [
