@@ -77,9 +77,9 @@ def stranger() -> ApiProblem:
 async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
     body = request.read()
-    if agent.caller_decides and (case := await carrying.here().db(_answered, agent, body)) is not None:
-        return await replayed(case)
     try:
+        if agent.caller_decides and (case := await carrying.here().db(_answered, agent, body)) is not None:
+            return await replayed(case)
         relayed = await carrying.here().open(agent, body)
     except carrying.Full:
         raise busy() from None
@@ -106,7 +106,7 @@ def _answered(agent: Agent, body: bytes) -> Case | None:
 
 
 async def replayed(case: Case) -> HttpResponseBase:
-    """The recorded run that carries the caller's answers."""
+    """The recorded run that carries the caller's answers. Raises `Full`; the same answers again then find it."""
     db, replay = carrying.here().db, replaying.Replay(case)
     try:
         first = await replaying.begun(replay, db)
@@ -114,7 +114,7 @@ async def replayed(case: Case) -> HttpResponseBase:
         status, code = (504, "agent_silent") if reason.late else (502, "not_delivered")
         pages = [links.absolute(links.case_page(case.code))]
         raise ApiProblem(status, code, str(reason), links=pages) from None
-    return unbuffered(replaying.following(first, replay, db), client.EVENT_STREAM)
+    return unbuffered(carrying.here().followed(replaying.following(first, replay, db)), client.EVENT_STREAM)
 
 
 @require_GET

@@ -86,4 +86,3 @@ async def following(first: bytes, replay: Replay, db: Database) -> AsyncIterator
         else:
             await asyncio.sleep(POLL_SECONDS)
         told = await db(replay.look)
-

@@ -20,9 +20,11 @@ from agentbridge.record import verifying
 from approvals.models import AuditEntry, Case, Decision, Queue, User
 from approvals.trail import verification
 from tests.agentbridge.ways.desk import Json, Outside, asked, outside
+from tests.agentbridge.ways.test_following import following
 from tests.bridge_work import Script, work
 from tests.people import decide, only_task
 from tests.scripted_agent import RESET, Answer, call, finished, finishing, interrupt, pausing, result, started
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YES: Json = {"interruptId": "int-1", "status": "resolved", "payload": {"approved": True}}
@@ -121,6 +123,17 @@ def test_the_same_answers_again_replay_the_recording(web: str, script: Script) -
     again = [asking.run(answers(YES)), asking.run(answers(YES, run_id="run-3"))]
     assert [each.content for each in again] == [first.content] * 2
     assert len(agent.posts) == 2 and Decision.objects.count() == 1
+
+
+def test_a_listener_too_many_has_decided_and_comes_back_for_the_run(web: str, script: Script, settings: Any) -> None:
+    agent = script(pausing(), finishing())
+    asking = caller(web, agent)
+    settings.WORKER_STREAMS = 1
+    with bridge(), following(asking) as found:
+        next(found)
+        late = asking.run(answers(YES))
+    assert (late.status_code, late.json()["code"]) == (503, "busy") and len(agent.resumes) == 1
+    assert until(lambda: asking.run(answers(YES)).content.startswith(b"data:"))
 
 
 def test_two_that_give_the_same_answers_at_once_get_the_same_run(web: str, script: Script) -> None:
