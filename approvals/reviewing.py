@@ -20,7 +20,7 @@ from approvals.refusals import (
 from approvals.verbs.casework import accept, block, mark_delivered, mark_sent, take, take_expired, unblock, withdraw
 from approvals.verbs.claiming import claim, release
 from approvals.verbs.deciding import decide, recall
-from approvals.verbs.evidence import add_flag, conclude, record_result
+from approvals.verbs.evidence import add_flag, conclude, record_results
 
 __all__ = [
     "AlreadyDecided",
@@ -44,7 +44,7 @@ __all__ = [
     "mark_delivered",
     "mark_sent",
     "recall",
-    "record_result",
+    "record_results",
     "release",
     "take",
     "take_expired",

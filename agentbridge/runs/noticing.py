@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -26,36 +27,45 @@ from approvals.models.cases import EndedBecause, State, Verdict
 INTERIM = re.compile(r"confirm|approv|pending|wait|require|not (run|executed)", re.I)
 
 
-def result(run: Run, view: RunView, found: ResultView, *, now: datetime) -> None:
-    """Link a result to the task of its call, whichever run of the thread it comes in; once, also when read again."""
-    task = task_of_call(run, found.tool_call_id)
-    if task is None:
-        return
-    mine = [each for each in view.results if each.tool_call_id == found.tool_call_id]
-    place = next(n for n, each in enumerate(mine) if each is found)
-    if not is_kept(task, run, place):  # asked before anybody has to wait for us: a result may be 10 MB
-        _keep(task, run, found, place, now=now)
+def results(run: Run, view: RunView, found: Sequence[ResultView], *, now: datetime) -> None:
+    """Link results to the tasks of their calls, whichever run of the thread they come in; once, also when read again.
+
+    All of one call together: one by one, each would cost reading and writing all that came before it.
+    """
+    for call_id, latest in {each.tool_call_id: each for each in found}.items():
+        task = task_of_call(run, call_id)
+        if task is None:
+            continue
+        mine = [each for each in view.results if each.tool_call_id == call_id]
+        mine = mine[: next(n for n, each in enumerate(mine, start=1) if each is latest)]
+        if kept(task, run) < len(mine):  # asked before anybody has to wait for us: a result may be 10 MB
+            _keep(task, run, mine, now=now)
 
 
-def is_kept(task: Task, run: Run, place: int) -> bool:
-    """Whether so many results of this run are on the task already."""
+def kept(task: Task, run: Run) -> int:
+    """How many results of this run are on the task already."""
     results = Task.objects.values_list("results", flat=True).get(pk=task.pk)
-    return place < sum(each["runId"] == run.run_id for each in jsontext.loads(results or "[]"))
+    return sum(each["runId"] == run.run_id for each in jsontext.loads(results or "[]"))
 
 
 @transaction.atomic
-def _keep(task: Task, run: Run, found: ResultView, place: int, *, now: datetime) -> None:
+def _keep(task: Task, run: Run, mine: Sequence[ResultView], *, now: datetime) -> None:
+    """Those that are not on the task yet; they are kept in the order in which they came."""
     task.refresh_from_db()
-    if is_kept(task, run, place):
+    fresh = mine[kept(task, run) :]
+    if not fresh:
         return
     is_first = is_owed(task)
-    told = {"runId": run.run_id, "toolCallId": found.tool_call_id, "text": found.text, "at": stamp(now)}
-    reviewing.record_result(task, result=told, now=now)
-    carried = run.resume is not None and run.resume.case_id == task.case_id
-    interim = run.pk == asking_run(task) and INTERIM.search(found.text, 0, watch.NOTICE)
-    if not carried and is_first:
+    at = stamp(now)
+    told = [{"runId": run.run_id, "toolCallId": each.tool_call_id, "text": each.text, "at": at} for each in fresh]
+    reviewing.record_results(task, results=told, now=now)
+    if run.resume is not None and run.resume.case_id == task.case_id:
+        return
+    if is_first:
         reviewing.conclude(task, sentence="Accepted; the result came in a later run of the thread.", now=now)
-    elif not carried and not interim:
+    interim = run.pk == asking_run(task)
+    others = fresh[1:] if is_first else fresh
+    if any(not (interim and INTERIM.search(each.text, 0, watch.NOTICE)) for each in others):
         sentence = "A result came in a run that does not carry our answer: it was executed without approval from here."
         reviewing.add_flag(task, flag=flag("executed-without-approval", sentence), now=now)
 

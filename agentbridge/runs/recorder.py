@@ -7,6 +7,7 @@ and `replay` can read it again after a crash. Everything here runs in a database
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import groupby
 from typing import cast
 
 from django.conf import settings
@@ -105,18 +106,21 @@ class Recording:
         )  # fmt: skip
 
     def act(self, facts: list[Fact], *, now: datetime) -> None:
-        for fact in facts:
-            if fact.run.ours:
-                self._about_ours(fact, now=now)
-            else:
-                noticing.other_run(self.run, fact, now=now)
+        for is_result, together in groupby(facts, key=is_our_result):
+            if is_result:
+                found = cast(list[Result], list(together))
+                noticing.results(self.run, found[0].run, [each.result for each in found], now=now)
+                continue
+            for fact in together:
+                if fact.run.ours:
+                    self._about_ours(fact, now=now)
+                else:
+                    noticing.other_run(self.run, fact, now=now)
 
     def _about_ours(self, fact: Fact, *, now: datetime) -> None:
         match fact:
             case Started():
                 concluding.accepted(self.run, fact.run, now=now)
-            case Result():
-                noticing.result(self.run, fact.run, fact.result, now=now)
             case LateError():
                 noticing.late_error(self.run, fact, now=now)
             case Echo():
@@ -127,8 +131,12 @@ class Recording:
                     fact.run.results += results_retold(fact.run)
                 concluding.conclude(self.run, fact.run, head=self.head, now=now)
                 crash.point("concluded")
-                for found in fact.run.results:  # those that came before there was a task to link them to
-                    noticing.result(self.run, fact.run, found, now=now)
+                # those that came before there was a task to link them to
+                noticing.results(self.run, fact.run, fact.run.results, now=now)
+
+
+def is_our_result(fact: Fact) -> bool:
+    return isinstance(fact, Result) and fact.run.ours
 
 
 def reader_for(run: Run) -> Reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,13 +13,14 @@ from approvals.models import Task
 
 
 @transaction.atomic
-def record_result(task: Task, *, result: Mapping[str, Any], now: datetime) -> None:
-    """Keep one result, a JSON object of texts, in order of arrival. It is the caller's to say it once."""
+def record_results(task: Task, *, results: Sequence[Mapping[str, Any]], now: datetime) -> None:
+    """Keep results, JSON objects of texts, in order of arrival. It is the caller's to say each of them once."""
     _case, task = locking.locked(task)
-    results = [*jsontext.loads(task.results or "[]"), dict(result)]
-    Task.objects.filter(pk=task.pk).update(results=jsontext.dumps(results))
-    which = "A result" if len(results) == 1 else f"Result {len(results)}"
-    audit.record("task.result", f"{which} came in for {task.code}.", task=task, data=result, now=now)
+    before = jsontext.loads(task.results or "[]")
+    Task.objects.filter(pk=task.pk).update(results=jsontext.dumps([*before, *map(dict, results)]))
+    for n, result in enumerate(results, start=len(before) + 1):
+        which = "A result" if n == 1 else f"Result {n}"
+        audit.record("task.result", f"{which} came in for {task.code}.", task=task, data=result, now=now)
 
 
 @transaction.atomic

@@ -7,6 +7,8 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agentbridge.delivery.tickets import Head
@@ -218,6 +220,27 @@ def test_a_result_before_the_pause_is_linked_and_the_later_one_counts(payer: Age
     case = Case.objects.get()
     assert "requires confirmation" in (only_task(case).results or "")
     assert "executed-without-approval" not in flags(case)
+
+
+def test_any_number_of_results_is_written_once_a_portion_and_told_each(payer: Agent) -> None:
+    portions = [b"".join(result(f"part {n}") for n in range(start, start + 30)) for start in (0, 30)]
+    with CaptureQueriesContext(connection) as asked_for:
+        record(asked(payer), started() + call(), *portions, finished(interrupt()))
+        record(asked(payer), started(), *portions, finished())
+    task = only_task(Case.objects.get())
+    kept = [row["text"] for row in json.loads(task.results or "[]")]
+    assert kept == [f"part {n}" for n in range(60)] * 2
+    assert AuditEntry.objects.filter(verb="task.result").count() == 120
+    assert sum('SET "results"' in query["sql"] for query in asked_for) == 3
+
+
+def test_results_in_another_order_than_their_calls_are_all_kept(payer: Agent) -> None:
+    told = result("a", "tc-1") + result("b", "tc-2") + result("c", "tc-1")
+    two = finished(interrupt("int-1", "tc-1"), interrupt("int-2", "tc-2"))
+    record(asked(payer), started() + call(id_="tc-1") + call(id_="tc-2") + two)
+    record(asked(payer), started() + told + finished())
+    tasks = Case.objects.get().tasks.order_by("position")
+    assert [[row["text"] for row in json.loads(task.results or "[]")] for task in tasks] == [["a", "c"], ["b"]]
 
 
 def test_no_ending_is_no_failure(payer: Agent) -> None:

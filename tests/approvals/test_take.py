@@ -105,7 +105,7 @@ def test_accepted_case_can_be_answered(alice, olga, open_case):
 def test_results_and_conclusions_stay_in_order(settled):
     task = settled.tasks.get()
     for text in ("first", "second \ud800"):
-        reviewing.record_result(task, result={"runId": "r2", "text": text}, now=timezone.now())
+        reviewing.record_results(task, results=[{"runId": "r2", "text": text}], now=timezone.now())
     for _ in range(2):
         reviewing.conclude(task, sentence="executed as approved", now=timezone.now())
 
