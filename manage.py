@@ -10,6 +10,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 from django.db import DatabaseError
+from psycopg_pool import PoolTimeout
 
 from demo import environment
 
@@ -26,9 +27,11 @@ def main() -> None:
         # A wrong setting is the operator's to mend: one sentence that names it, no traceback.
         sys.exit(f"Cannot start: {problem}")
     except DatabaseError as problem:
-        if not is_behind(problem):
-            raise
-        sys.exit("The database lacks tables of this version. Run this first: manage.py migrate")
+        if is_behind(problem):
+            sys.exit("The database lacks tables of this version. Run this first: manage.py migrate")
+        if isinstance(problem.__cause__, PoolTimeout):
+            sys.exit("The database that DATABASE_URL names does not answer; the lines above say why.")
+        raise
 
 
 def is_behind(problem: DatabaseError) -> bool:

@@ -209,3 +209,13 @@ def test_what_a_verification_found_can_be_put_on_the_trail(alice, task):
     assert exit_code("verify_audit", "--record") == 3
     entry = AuditEntry.objects.get(verb="verify.result")
     assert entry.sentence == f"The trail was verified, {entry.seq - 1} entries: incomplete."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("add_user", " ", "--role", "admin"), ("add_user", "ann", "--role", "admin", "--queue", ""), ("add_queue", "")],
+)
+def test_an_empty_variable_is_nobodys_name(db, words):
+    with pytest.raises(CommandError, match=r"needs? a name"):
+        call_command(*words)
+    assert not User.objects.exists() and not Queue.objects.exists()

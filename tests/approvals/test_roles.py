@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
@@ -67,3 +67,8 @@ def test_auditors_read_the_record_and_no_secrets(roles):
 def test_the_owner_is_refused_by_triggers(roles, sql):
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)
+
+
+def test_a_role_that_is_none_is_named_with_what_makes_it():
+    with pytest.raises(CommandError, match=r"nobody_at_all.*createuser ROLE"):
+        call_command("grant_roles", "--app", "nobody_at_all", verbosity=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection, transaction
+from django.db import ProgrammingError, connection, transaction
 from django.db.models import Model
 
 from agentbridge import guards as ours
@@ -20,6 +20,9 @@ HELD_AGAINST: dict[type[Model], tuple[str, ...]] = {
 }  # fmt: skip
 
 
+UNDEFINED_OBJECT = "42704"  # PostgreSQL's code for a role that is none
+
+
 class Command(BaseCommand):
     help = "Gives the processes' role and the auditors' role their rights. Run it as the owner, after each migration."
 
@@ -30,9 +33,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, app: str, auditor: str | None, **options: Any) -> None:
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no roles: there the file belongs to the one user who runs the desk.")
-        with transaction.atomic(), connection.cursor() as cursor:
-            beside = {model._meta.db_table: columns for model, columns in HELD_AGAINST.items()}
-            guarded = (*guards.ALL, *ours.GUARDS)
-            for statement in roles.grants(guarded, connection, app=app, auditor=auditor, beside=beside):
-                cursor.execute(statement)
+        try:
+            grant(app, auditor)
+        except ProgrammingError as problem:
+            if getattr(problem.__cause__, "sqlstate", None) != UNDEFINED_OBJECT:
+                raise
+            raise CommandError(f"{str(problem).strip()}. PostgreSQL makes it with: createuser ROLE") from problem
         self.stdout.write(f"{app} writes the record and cannot change it.")
+
+
+def grant(app: str, auditor: str | None) -> None:
+    beside = {model._meta.db_table: columns for model, columns in HELD_AGAINST.items()}
+    guarded = (*guards.ALL, *ours.GUARDS)
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in roles.grants(guarded, connection, app=app, auditor=auditor, beside=beside):
+            cursor.execute(statement)

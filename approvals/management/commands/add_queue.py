@@ -23,6 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("--reason", action="append", metavar="CODE=WORDS", help="what can be picked; replaces all")
 
     def handle(self, *, name: str, risk: str | None, **options: Any) -> None:
+        if not name.strip():
+            raise CommandError("A queue needs a name.")
         length, codes = options["reason_length"], options["reason"]
         if length is not None and not 1 <= length <= 1000:
             raise CommandError("--reason-length is 1 to 1000")

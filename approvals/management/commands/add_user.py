@@ -25,6 +25,8 @@ class Command(BaseCommand):
         parser.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
     def handle(self, *, name: str, role: str, queue: list[str], service: bool, **options: Any) -> None:
+        if not all(each.strip() for each in (name, *queue)):
+            raise CommandError("A person and a queue need a name.")
         password = _first_line() if options["password_stdin"] else None
         if service and password:
             raise CommandError("A service person has no password: it decides by token only.")
