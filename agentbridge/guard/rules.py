@@ -134,6 +134,8 @@ def _is_late(question: Question, answer: Entry, *, now: datetime) -> bool:
 
 def _check_payload(question: Question, answer: Entry) -> None:
     if answer.status == "cancelled":
+        if answer.payload not in (None, "null"):  # an agent that reads it and not the status would act on it
+            raise Refusal(refusals.PAYLOAD, "The answer is cancelled, and has a payload.", [question.id])
         return
     if answer.payload is None:  # some agents read this as a yes
         raise Refusal(refusals.PAYLOAD, "The answer is resolved and has no payload.", [question.id])

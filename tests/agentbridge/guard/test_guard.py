@@ -77,6 +77,15 @@ def test_an_expired_question_can_be_cancelled_and_not_answered(before: Before) -
     assert events(door.post("r-3", given))[-1]["outcome"] == {"type": "success"}
 
 
+def test_a_cancel_carries_no_answer(before: Before) -> None:
+    """Neither its time nor its schema would be asked for."""
+    door = before(pausing(), finishing())
+    door.post("r-1")
+    cancel = {"interruptId": "int-1", "status": "cancelled"}
+    assert door.code("r-2", [{**cancel, "payload": YES}]) == "INVALID_PAYLOAD"
+    assert events(door.post("r-3", [{**cancel, "payload": None}]))[-1]["type"] == "RUN_FINISHED"
+
+
 @pytest.mark.parametrize("name", ["command", "Command"])
 def test_an_answer_beside_the_resume_is_seen(before: Before, name: str) -> None:
     door = before(pausing())
