@@ -71,16 +71,23 @@ class Follower:
         self._begin(None)
 
     def look(self, *, now: datetime) -> bytes:
-        """The frames that came since the last look, b"" when there are none: of many parts none may end one."""
+        """The frames that came since the last look, b"" when there are none."""
         if self._run is None:
             self._begin(self._following(self._least))
         if self._run is None:
             return b""
-        fresh = self._fresh(self._run)
-        # Asked again once it is over: what came between the two looks belongs to it.
-        if not fresh and self._is_over(self._run, now) and not (fresh := self._fresh(self._run)):
-            return self._ended(self._run)
-        return b"".join(self._read(data) for data in fresh)
+        run = self._run
+        told = self._news(run)
+        if told or not self._is_over(run, now):
+            return told
+        return self._news(run) or self._ended(run)  # what came between the two looks belongs to it
+
+    def _news(self, run: Run) -> bytes:
+        """Parts that end no event, such as comments while the agent works, are passed over."""
+        told = b""
+        while not told and (fresh := self._fresh(run)):
+            told = b"".join(map(self._read, fresh))
+        return told
 
     def _ended(self, run: Run) -> bytes:
         """On to the next one."""
