@@ -90,6 +90,7 @@ NOTES = (
     _("The deadline passed while the delivery waited to be tried again."),
     _("The lease on this delivery was over."),
     _("The agent was switched off or changed before anything was sent."),
+    _("The database was in trouble; nothing was sent."),
     _("The case was stopped before anything was sent."),
     _("The case was withdrawn before anything was sent."),
     _("Three workers were lost on this delivery; it needs a person."),

@@ -48,6 +48,9 @@ class Recording:
         self.received = 0
         self.head = head or Head()
         self.beginning = b""  # for the sentence that tells what a refusal said
+        self._half: bytes | None = None  # what was begun to be kept, and not heard of to the end
+        self._due: list[Fact] = []  # read, and not yet acted on to the end
+        self._is_over = False
 
     @property
     def view(self) -> RunView | None:
@@ -69,14 +72,28 @@ class Recording:
             standing.heard(self.run.thread.agent, head.server[:200], now=clock.now())
 
     def keep(self, data: bytes, *, now: datetime) -> None:
-        """Store bytes as they came, then read them and act on what they say."""
-        with transaction.atomic():
-            StreamChunk.objects.create(run=self.run, n=self.chunks, at=now, data=data)
-            self.received += len(data)
-            Run.objects.filter(pk=self.run.pk).update(bytes_received=self.received, events=self.reader.events)
-        self.chunks += 1
+        """Store bytes as they came, then read them and act on what they say.
+
+        After trouble with the database it may be called again with the same bytes: it goes on where it was.
+        """
+        if data is not self._half or not self._due:
+            self._store(data, again=data is self._half, now=now)
+            self._due += self.read(data)
+        self.act(self._due, now=now)
+        self._half, self._due = None, []
+
+    def _store(self, data: bytes, *, again: bool, now: datetime) -> None:
+        self._half = data
+        received = self.received + len(data)
+        if not (again and self.run.chunks.filter(n=self.chunks).exists()):  # its commit may not have been heard of
+            self._write(data, received=received, now=now)
+        self.received, self.chunks = received, self.chunks + 1
         crash.point("chunk_stored")
-        self.act(self.read(data), now=now)
+
+    @transaction.atomic
+    def _write(self, data: bytes, *, received: int, now: datetime) -> None:
+        StreamChunk.objects.create(run=self.run, n=self.chunks, at=now, data=data)
+        Run.objects.filter(pk=self.run.pk).update(bytes_received=received, events=self.reader.events)
 
     def read(self, data: bytes) -> list[Fact]:
         """What stored bytes say; `act` does something about it. An HTTP error is no run and asks nothing (A.2)."""
@@ -94,7 +111,9 @@ class Recording:
         elif self.reader.bytes and not self.reader.events:
             trouble = trouble or self.head.trouble or f"Not one event could be read in {self.reader.bytes} bytes."
         self.head.trouble = trouble or self.head.trouble
-        self.act(self.reader.close(cut=cut), now=now)
+        if not self._is_over:
+            self._is_over, self._due = True, self.reader.close(cut=cut)
+        self.act(self._due, now=now)
         if self.view is None or not self.view.ended:  # not one word that could be read
             concluding.conclude(self.run, self.unstarted(cut), head=self.head, now=now)
         noticing.last_words(self.run, self.reader, now=now)

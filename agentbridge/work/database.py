@@ -6,9 +6,16 @@ import asyncio
 import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import Any
 
-from django.db import close_old_connections, connection, connections
+import structlog
+from django.db import InterfaceError, OperationalError, close_old_connections, connection, connections
+
+EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
+PATIENCE_SECONDS = 60.0  # a restart, a backup that locks the file, a disk that is full for a moment
+PAUSE_SECONDS = 0.5
+log = structlog.get_logger(__name__)
 
 
 class DatabaseThreads:
@@ -22,6 +29,18 @@ class DatabaseThreads:
     async def __call__(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         work = functools.partial(self._deed, deed, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def surely(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The same, and trouble of the whole database is waited out. Only for deeds that may be tried again."""
+        end = monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await self(deed, *args, **kwargs)
+            except EVERYBODYS:
+                if monotonic() >= end:
+                    raise
+                log.exception("database.in_trouble", deed=getattr(deed, "__name__", ""))
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def close(self) -> None:
         """Give every thread's connection back and end the threads."""

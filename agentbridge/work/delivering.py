@@ -17,6 +17,7 @@ from agentbridge.models import Run
 from agentbridge.net import client, egress
 from agentbridge.runs import queueing
 from agentbridge.runs.recorder import Recording
+from agentbridge.work.database import EVERYBODYS
 from approvals import clock
 from approvals.refusals import Refused
 
@@ -32,6 +33,8 @@ class Database(Protocol):
     """Runs a function in a database thread."""
 
     async def __call__(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
+
+    async def surely(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
 
 class Delivery:
@@ -50,13 +53,16 @@ class Delivery:
             ) as answer:
                 await self.listen(answer)
         except NotArmed as reason:  # our own standing still: the agent was not tried
-            await self.db(unsent, self.ticket, str(reason), missed=False)
+            await self.db.surely(unsent, self.ticket, str(reason), missed=False)
         except egress.EgressError as trouble:
             await self.failed(trouble)
 
     async def arm(self) -> None:
         """Raises `NotArmed` for whatever forbids the first byte, also that it comes too long after its record."""
-        since = await self.arming(arm, self.ticket)
+        try:
+            since = await self.arming(arm, self.ticket)
+        except EVERYBODYS as trouble:  # whether it is armed on record or not: nothing was sent, nor will be
+            raise NotArmed("The database was in trouble; nothing was sent.") from trouble
         if monotonic() - since > longest_stand(first=self.ticket.resume_pk is None):
             raise Stale("This worker stood still between arming and sending; nothing was sent.")
 
@@ -64,15 +70,15 @@ class Delivery:
         """Before arming nothing was sent. After it the answer is over before its head came."""
         if trouble.nothing_sent:
             self.reached = trouble.kind == "not_allowed"  # our own refusal says nothing about the agent
-            await self.db(unsent, self.ticket, trouble.sentence)
+            await self.db.surely(unsent, self.ticket, trouble.sentence)
             return
-        recording = await self.db(begin, self.ticket)
-        await self.db(over, recording, trouble=trouble.sentence)
+        recording = await self.db.surely(begin, self.ticket)
+        await self.db.surely(over, recording, trouble=trouble.sentence)
 
     async def listen(self, answer: client.Answer) -> None:
         crash.point("sent")
-        recording = await self.db(begin, self.ticket)
-        await self.db(recording.opened, head_of(answer))
+        recording = await self.db.surely(begin, self.ticket)
+        await self.db.surely(recording.opened, head_of(answer))
         pace = Pace()
         cut, trouble = None, wrong_type(answer)
         try:
@@ -80,7 +86,7 @@ class Delivery:
                 if part:
                     pace.add(part)
                 if pace.is_due():
-                    await self.db(keep, recording, pace.take())
+                    await self.db.surely(keep, recording, pace.take())
                     self.trailing = recording.ended
                 if recording.reader.stopped or pace.is_over(recording):
                     break
@@ -93,8 +99,8 @@ class Delivery:
             cut = ended.sentence if ended.kind in ("timeout", "limit") else None
             trouble = ended.sentence
         if pace.held:
-            await self.db(keep, recording, pace.take())
-        await self.db(over, recording, cut=cut, trouble=trouble)
+            await self.db.surely(keep, recording, pace.take())
+        await self.db.surely(over, recording, cut=cut, trouble=trouble)
 
     async def parts(self, source: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[bytes]:
         """Parts as they come, and b"" when it is time to look at the clock; ends when a delivery needs the thread."""

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.db.models import Max
 
 from agentbridge.delivery import resuming, sealing
@@ -29,7 +28,7 @@ from agentbridge.delivery.tickets import Ticket
 from agentbridge.delivery.turns import Memory
 from agentbridge.runs import queueing
 from agentbridge.work import leases, sweeping
-from agentbridge.work.database import DatabaseThreads
+from agentbridge.work.database import EVERYBODYS, DatabaseThreads
 from agentbridge.work.delivering import Delivery
 from agentbridge.work.room import Room
 from agentbridge.work.statistics import Statistics
@@ -47,7 +46,6 @@ BREATH_SECONDS = 0.05  # after a look that found work: what it started goes firs
 SEAL_SECONDS = 0.1  # in one look: somebody who decides now waits for the next one
 CLAIM_SECONDS = 0.1  # in one look: what is claimed waits for its request until the look is over, and its lease runs
 Memories: TypeAlias = defaultdict[ModuleType, Memory]  # of each queue: whose turn it is
-EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
 

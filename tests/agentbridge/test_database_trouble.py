@@ -1,0 +1,100 @@
+"""Trouble of the whole database while an answer leaves or comes in: it is waited out, and nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from agentbridge.delivery import resuming
+from agentbridge.models import Run
+from agentbridge.runs import concluding, noticing
+from agentbridge.runs.recorder import Recording
+from agentbridge.work import database, delivering
+from approvals.models import Case, User
+from tests.bridge_work import Script, delivery, paused_case, register, work, work_until_it_rests
+from tests.people import decide, only_task, verbs
+from tests.scripted_agent import Answer, ScriptedAgent, finished, pausing, result, started
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Stumble = Callable[..., None]
+
+
+@pytest.fixture
+def stumble(monkeypatch: pytest.MonkeyPatch) -> Stumble:
+    """`stumble(where, name)`: the first call fails; with `done` only after it did its work, as an unheard commit."""
+
+    def arrange(where: Any, name: str, *, done: bool) -> None:
+        whole, calls = getattr(where, name), [0]
+
+        def first_fails(*args: Any, **kwargs: Any) -> Any:
+            calls[0] += 1
+            found = whole(*args, **kwargs) if done or calls[0] > 1 else None
+            if calls[0] == 1:
+                raise OperationalError("the server went away")
+            return found
+
+        monkeypatch.setattr(where, name, first_fails)
+
+    monkeypatch.setattr(database, "PAUSE_SECONDS", 0.01)
+    return arrange
+
+
+@pytest.fixture
+def agent(script: Script) -> ScriptedAgent:
+    return script(pausing(), Answer([started() + result("paid"), finished()]))
+
+
+@pytest.fixture
+def case(agent: ScriptedAgent, alice: User) -> Case:
+    found = paused_case(register(agent), alice)
+    decide(only_task(found), alice)
+    return found
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [(delivering, "begin"), (Recording, "opened"), (Recording, "_write"), (concluding, "accepted"),
+     (noticing, "results"), (concluding, "conclude"), (noticing, "last_words")],
+)  # fmt: skip
+def test_what_an_agent_says_meanwhile_is_kept_once(
+    agent: ScriptedAgent, case: Case, stumble: Stumble, where: Any, name: str, done: bool
+) -> None:
+    stumble(where, name, done=done)
+    work()
+    assert (delivery(case).state, only_task(case).conclusion, len(agent.resumes)) == (
+        "finished", "Executed as approved.", 1,
+    )  # fmt: skip
+    assert [verbs(case).count(verb) for verb in ("delivery.armed", "task.result", "delivery.finished")] == [1, 1, 1]
+    stream = b"".join(bytes(each.data) for each in Run.objects.latest("pk").chunks.order_by("n"))
+    assert [stream.count(word) for word in (b"RUN_STARTED", b"_RESULT", b"RUN_FINISHED")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])
+def test_what_could_not_be_armed_is_sent_later_and_uses_up_nothing(
+    agent: ScriptedAgent, case: Case, stumble: Stumble, done: bool
+) -> None:
+    stumble(resuming, "arm", done=done)
+    work_until_it_rests()
+    assert (delivery(case).state, delivery(case).attempts_made, delivery(case).lost_leases) == ("finished", 1, 0)
+    assert len(agent.resumes) == 1
+
+
+def test_trouble_that_does_not_end_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> None:
+        db = database.DatabaseThreads(1)
+        try:
+            await db.surely(gone)
+        finally:
+            await db.close()
+
+    def gone() -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(database, "PATIENCE_SECONDS", 0)
+    with pytest.raises(OperationalError):
+        asyncio.run(ask())
