@@ -95,17 +95,27 @@ def test_x6_x10_a_run_that_broke_off_is_followed_by_the_next_without_an_end(web:
         assert types(found, 2) == ["RUN_STARTED", "TOOL_CALL_RESULT"]
 
 
-def test_a_long_run_of_comments_in_an_old_run_hides_nothing_behind_it(payments: Queue) -> None:
-    """More parts without an event than are read in one look, and nothing more can come: the end is still told."""
-    run = add_run(add_agent(payments), stream=b"")
-    parts = [started(), *[b": working\n\n"] * (2 * following_thread.CHUNKS), finished()]
+def told_of_an_old_run(queue: Queue, parts: list[bytes], *, after: int = 0) -> list[bytes]:
+    """The events behind so many of a run of which nothing more can come, each part received for itself."""
+    run = add_run(add_agent(queue), stream=b"")
     StreamChunk.objects.bulk_create(StreamChunk(run=run, n=n, at=LONG_AGO, data=data) for n, data in enumerate(parts))
     Run.objects.update(ended_at=LONG_AGO)
-    follower = following_thread.Follower(run.thread.agent, run.thread, following_thread.Place(), runs=1)
+    place = following_thread.Place(run.pk, after)
+    follower = following_thread.Follower(run.thread.agent, run.thread, place, runs=1)
     told = b""
     while not follower.done:
         told += follower.look(now=timezone.now())
-    assert re.findall(rb'"type":"(RUN_\w+)"', told) == [b"RUN_STARTED", b"RUN_FINISHED"]
+    return re.findall(rb'"type":"([A-Z_]+)"', told)
+
+
+def test_a_long_run_of_comments_in_an_old_run_hides_nothing_behind_it(payments: Queue) -> None:
+    parts = [started(), *[b": working\n\n"] * (2 * following_thread.CHUNKS), finished()]
+    assert told_of_an_old_run(payments, parts) == [b"RUN_STARTED", b"RUN_FINISHED"]
+
+
+def test_a_listener_goes_on_far_inside_an_old_run(payments: Queue) -> None:
+    parts = [started(), *[frame(type="CUSTOM", name="step")] * (2 * following_thread.CHUNKS), finished()]
+    assert told_of_an_old_run(payments, parts, after=2 * following_thread.CHUNKS) == [b"CUSTOM", b"RUN_FINISHED"]
 
 
 def test_what_is_not_there_cannot_be_followed(web: str, script: Script) -> None:
