@@ -163,7 +163,10 @@ class Worker:
         """Until the trail moves, a stream ends, or half a second has passed."""
         end, head = monotonic() + POLL_SECONDS, self._head
         while (left := end - monotonic()) > 0 and not self.stopping.is_set():
-            head = await self.looking(head_of_trail)
+            try:
+                head = await self.looking(head_of_trail)
+            except EVERYBODYS:  # the next look says so, and waits
+                break
             if head != self._head or self._ended_one:
                 break
             await self.bell.wait(left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,13 @@ from agentbridge.models import Run
 from agentbridge.runs import concluding, noticing
 from agentbridge.runs.recorder import Recording
 from agentbridge.work import database, delivering
+from agentbridge.work import worker as at_work
+from agentbridge.work.worker import Worker
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work, work_until_it_rests
 from tests.people import decide, only_task, verbs
 from tests.scripted_agent import Answer, ScriptedAgent, finished, pausing, result, started
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Stumble = Callable[..., None]
@@ -82,6 +86,25 @@ def test_what_could_not_be_armed_is_sent_later_and_uses_up_nothing(
     work_until_it_rests()
     assert (delivery(case).state, delivery(case).attempts_made, delivery(case).lost_leases) == ("finished", 1, 0)
     assert len(agent.resumes) == 1
+
+
+def test_trouble_while_it_waits_is_not_the_end_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = threading.Semaphore(0)
+
+    def gone() -> int:
+        looks.release()
+        raise OperationalError("the server went away")
+
+    monkeypatch.setattr(at_work, "head_of_trail", gone)
+    worker = Worker()
+    thread = threading.Thread(target=work, args=(worker, False))
+    thread.start()
+    try:
+        assert all(looks.acquire(timeout=PATIENCE) for _ in range(3))
+    finally:
+        if thread.is_alive():
+            worker.stop_soon()
+        thread.join(PATIENCE)
 
 
 def test_trouble_that_does_not_end_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
