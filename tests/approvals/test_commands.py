@@ -155,6 +155,11 @@ def test_bundle_holds_exactly_the_filter(alice, task, tmp_path, words, count):
     assert exit_code("verify_audit", "--bundle", str(out)) == 0
 
 
+def test_nothing_is_exported_of_entries_that_never_existed(task, tmp_path):
+    with pytest.raises(CommandError, match="no entry is called"):
+        run("export_audit", "--out", str(tmp_path / "bundle.zip"), "--verb", "task.decide")
+
+
 def rewritten(bundle, change):
     """The same bundle with other lines, in the first format: without a tree and without signatures."""
     with zipfile.ZipFile(bundle) as old:

@@ -28,6 +28,7 @@ class Command(BaseCommand):
     def handle(self, *, out: Path, **options: Any) -> None:
         wanted = {name: options[name] for name in ("agent", "thread", "actor", "verb", "since", "until")}
         times = {name: moment(name, wanted[name]) for name in ("since", "until")}
+        check_verb(wanted["verb"])
         entries = trailsearch.filtered(AuditEntry.objects.all(), **{**wanted, **times})
         try:
             bundle = bundles.begin(entries, wanted, extras=[evidence.extras], now=timezone.now())
@@ -44,6 +45,12 @@ class Command(BaseCommand):
             now=timezone.now(),
         )
         self.stdout.write(f"{count} entries in {out}")
+
+
+def check_verb(verb: str) -> None:
+    """An empty bundle would say that nothing of the kind ever happened. Older versions may have had other verbs."""
+    if verb and verb not in audit.verbs() and not AuditEntry.objects.filter(verb=verb).exists():
+        raise CommandError(f"--verb: no entry is called “{verb}”; docs/auditing.md lists what entries are called.")
 
 
 def moment(name: str, text: str) -> datetime | None:
