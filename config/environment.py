@@ -154,4 +154,4 @@ def _postgres(name: str, url: str) -> dict[str, Any]:
     # A question with rights in it is compiled for seconds and then answered in a hundredth of that.
     options["options"] = f"{options.get('options', '')} {limits} -c jit=off".strip()
     options["pool"] = {"min_size": 1, "max_size": 20, "timeout": 20}
-    return {**found, "ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0}
+    return {**found, "ENGINE": "config.postgres", "CONN_MAX_AGE": 0}
