@@ -20,7 +20,7 @@ from tests.programs import Program
 
 TRACES = "https://traces.example/t/{thread_id}?run={run_id}#end"
 ASKED = "https://traces.example/t/thread-1?run=resumed-1#end"
-SAID = "The agent's own trace of this run (traces.example)"
+SAID = "The agent's own trace of this run (traces.example, in a new tab)"
 
 
 def href(template: str = TRACES, *, thread_id: str = "thread-1", run_id: str = "run-1") -> str | None:
