@@ -90,7 +90,7 @@ class Delivery:
                     self.trailing = recording.ended
                 if recording.reader.stopped or pace.is_over(recording):
                     break
-                if self.trailing and pace.may_look() and await self.db(is_needed, self.ticket):
+                if self.trailing and pace.may_look() and await self.db.surely(is_needed, self.ticket):
                     break
                 cut = pace.too_long()
                 if cut:

@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from agentbridge.delivery import resuming
-from agentbridge.models import Run
+from agentbridge.models import Incident, Run
 from agentbridge.runs import concluding, noticing
 from agentbridge.runs.recorder import Recording
 from agentbridge.work import database, delivering
@@ -20,7 +20,7 @@ from agentbridge.work.worker import Worker
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work, work_until_it_rests
 from tests.people import decide, only_task, verbs
-from tests.scripted_agent import Answer, ScriptedAgent, finished, pausing, result, started
+from tests.scripted_agent import Answer, ScriptedAgent, failed, finished, pausing, result, started
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,6 +76,15 @@ def test_what_an_agent_says_meanwhile_is_kept_once(
     assert [verbs(case).count(verb) for verb in ("delivery.armed", "task.result", "delivery.finished")] == [1, 1, 1]
     stream = b"".join(bytes(each.data) for each in Run.objects.latest("pk").chunks.order_by("n"))
     assert [stream.count(word) for word in (b"RUN_STARTED", b"_RESULT", b"RUN_FINISHED")] == [1, 1, 1]
+
+
+def test_what_comes_after_the_end_of_a_run_is_not_lost(script: Script, alice: User, stumble: Stumble) -> None:
+    more = Answer([started() + result("paid"), finished(), 2 * delivering.BATCH_SECONDS, failed("the disk was full")])
+    case = paused_case(register(script(pausing(), more)), alice)
+    decide(only_task(case), alice)
+    stumble(delivering, "is_needed", done=False)
+    work()
+    assert [each.kind for each in Incident.objects.filter(case=case)] == ["late_error"]
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])
