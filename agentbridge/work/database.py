@@ -12,7 +12,8 @@ from typing import Any
 import structlog
 from django.db import InterfaceError, OperationalError, close_old_connections, connection, connections
 
-EVERYBODYS = (OperationalError, InterfaceError, MemoryError)  # trouble of the whole machine, not of one row
+SHUT = (OperationalError, InterfaceError)  # trouble of the whole database
+EVERYBODYS = (*SHUT, MemoryError)  # of the whole machine, not of one row
 PATIENCE_SECONDS = 60.0  # a restart, a backup that locks the file, a disk that is full for a moment
 PAUSE_SECONDS = 0.5
 log = structlog.get_logger(__name__)
@@ -31,12 +32,15 @@ class DatabaseThreads:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def surely(self, deed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The same, and trouble of the whole database is waited out. Only for deeds that may be tried again."""
+        """The same, and trouble of the whole database is waited out. Only for deeds that may be tried again.
+
+        One that ran out of memory is none: what it was reading is half read. It is read anew from the record.
+        """
         end = monotonic() + PATIENCE_SECONDS
         while True:
             try:
                 return await self(deed, *args, **kwargs)
-            except EVERYBODYS:
+            except SHUT:
                 if monotonic() >= end:
                     raise
                 log.exception("database.in_trouble", deed=getattr(deed, "__name__", ""))

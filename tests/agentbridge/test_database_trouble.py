@@ -14,6 +14,7 @@ from agentbridge.delivery import resuming
 from agentbridge.models import Incident, Run
 from agentbridge.runs import concluding, noticing
 from agentbridge.runs.recorder import Recording
+from agentbridge.wire.reading import Reader
 from agentbridge.work import database, delivering
 from agentbridge.work import worker as at_work
 from agentbridge.work.worker import Worker
@@ -85,6 +86,23 @@ def test_what_comes_after_the_end_of_a_run_is_not_lost(script: Script, alice: Us
     stumble(delivering, "is_needed", done=False)
     work()
     assert [each.kind for each in Incident.objects.filter(case=case)] == ["late_error"]
+
+
+def test_what_was_half_read_is_read_anew_from_the_record(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, calls = Reader.feed, [0]
+
+    def runs_out(reader: Reader, data: bytes) -> Any:
+        found, calls[0] = whole(reader, data), calls[0] + 1
+        if calls[0] == 1:
+            raise MemoryError
+        return found
+
+    monkeypatch.setattr(Reader, "feed", runs_out)
+    work()
+    work()  # another worker, which sweeps first
+    run = Run.objects.latest("pk")
+    assert [bytes(each.data).count(b"RUN_STARTED") for each in run.chunks.order_by("n")] == [1]
+    assert verbs(case).count("task.result") == 1
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])
