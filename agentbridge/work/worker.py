@@ -213,8 +213,8 @@ def find_work(
     for queue in (resuming, queueing):
         if room.left > 0:
             closed = breakers.closed_to(monotonic()) | room.full()
-            wanted = queue.claimable(now, closed=closed, limit=room.left + 1, memory=memories[queue])
-            tickets += claimed(queue, wanted, owner, breakers, room)
+            look = partial(queue.claimable, now, closed=closed, limit=room.left + 1, memory=memories[queue])
+            tickets += claimed(queue, look, owner, breakers, room)
     return tickets, sealed
 
 
@@ -232,26 +232,26 @@ def all_sealed(due: Sequence[Case], *, now: datetime) -> bool:
 
 
 def claimed(
-    queue: ModuleType, wanted: Sequence[tuple[int, int]], owner: str, breakers: Breakers, room: Room
+    queue: ModuleType, look: Callable[[], Sequence[tuple[int, int]]], owner: str, breakers: Breakers, room: Room
 ) -> list[Ticket]:
     """As many as there is time for, at least one, each leased from its own moment on.
 
     On a busy machine a hundred claims take longer than a lease: then none of them could ever be sent.
     """
-    end, tickets = monotonic() + CLAIM_SECONDS, list[Ticket]()
-    for pk, agent in wanted:
-        try:
+    tickets = list[Ticket]()
+    try:
+        wanted, end = look(), monotonic() + CLAIM_SECONDS
+        for pk, agent in wanted:
             if room.admits(agent) and breakers.of(agent).admits(monotonic()):
                 now = clock.now()
                 claim, set_aside = partial(queue.claim, pk, owner=owner, now=now), partial(queue.set_aside, pk)
                 if (ticket := guarded(claim, set_aside)) is not None:
                     tickets.append(ticket)
                     room.take(agent)
-        except EVERYBODYS:
-            log.exception("bridge.claim_failed", worker=owner)
-            break  # those that are claimed already go their way
-        if monotonic() >= end:
-            break
+            if monotonic() >= end:
+                break
+    except EVERYBODYS:  # those that are claimed already, here or in the queue before, go their way
+        log.exception("bridge.claim_failed", worker=owner)
     return tickets
 
 

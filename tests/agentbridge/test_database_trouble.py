@@ -11,13 +11,15 @@ import pytest
 from django.db import OperationalError
 
 from agentbridge.delivery import resuming
+from agentbridge.delivery.backoff import Breakers
 from agentbridge.models import Incident, Run
-from agentbridge.runs import concluding, noticing
+from agentbridge.runs import concluding, noticing, queueing
 from agentbridge.runs.recorder import Recording
 from agentbridge.wire.reading import Reader
 from agentbridge.work import database, delivering
 from agentbridge.work import worker as at_work
-from agentbridge.work.worker import Worker
+from agentbridge.work.room import Room
+from agentbridge.work.worker import Worker, find_work
 from approvals.models import Case, User
 from tests.bridge_work import Script, delivery, paused_case, register, work, work_until_it_rests
 from tests.people import decide, only_task, verbs
@@ -113,6 +115,12 @@ def test_what_could_not_be_armed_is_sent_later_and_uses_up_nothing(
     work_until_it_rests()
     assert (delivery(case).state, delivery(case).attempts_made, delivery(case).lost_leases) == ("finished", 1, 0)
     assert len(agent.resumes) == 1
+
+
+def test_what_is_claimed_goes_its_way_when_the_next_queue_cannot_be_read(case: Case, stumble: Stumble) -> None:
+    stumble(queueing, "claimable", done=False)
+    tickets, _ = find_work("one", Breakers(), Room(10), sweep=False)
+    assert [ticket.resume_pk for ticket in tickets] == [delivery(case).pk]
 
 
 def test_trouble_while_it_waits_is_not_the_end_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
