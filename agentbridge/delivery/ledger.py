@@ -113,6 +113,11 @@ def seen_as(resume: Resume) -> str:
     return f"{resume.state}-{resume.fence}-{resume.resend_asked_by_id or 0}"
 
 
+def was_doubt(seen: str) -> bool:
+    """Did it wait for a person when they saw it?"""
+    return seen.partition("-")[0] in WAITING
+
+
 def cancel_is_safe(case: Case) -> bool:
     """Does the agent take a cancel as a plain no, for every task?"""
     kits = case.tasks.values_list("kit", flat=True)

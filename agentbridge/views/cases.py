@@ -78,9 +78,10 @@ def case_settle(request: PersonRequest, code: str) -> HttpResponse:
 
 
 def settle(case: Case, action: str, *, reason: str, by: User, now: datetime, seen: str = "") -> None:
-    """The verb behind a button: what it means depends on where the case stands."""
+    """The verb behind a button: what it means depends on where the case stands, and stood when it was shown."""
     resume = ledger.current(case)
-    if resume is not None and resume.state in WAITING and action in ("resend", "mark_done", "answer_again", "abandon"):
+    is_doubt = ledger.was_doubt(seen) or (resume is not None and resume.state in WAITING)
+    if is_doubt and action in ("resend", "mark_done", "answer_again", "abandon"):
         settling.resolve_doubt(case, action=action, reason=reason, by=by, now=now, seen=seen)
     elif action == "send_cancelled" or (action == "abandon" and case.is_expired(now)):
         settling.close_expired(case, action=action, reason=reason, by=by, now=now)

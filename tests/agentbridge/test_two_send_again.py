@@ -108,9 +108,9 @@ def test_pages_say_who_may_do_what(client: Client, case: Case, olga: User, omar:
     assert 'value="resend"' not in page(olga) and 'value="mark_done"' in page(olga)
 
 
-def settle_page(client: Client, case: Case, by: User, seen: str) -> int:
+def settle_page(client: Client, case: Case, by: User, seen: str, action: str = "resend") -> int:
     client.force_login(by)
-    given = {"action": "resend", "reason": "no trace in the ledger", "seen": seen}
+    given = {"action": action, "reason": "no trace in the ledger", "seen": seen}
     return client.post(f"/cases/{case.code}/delivery/settle/", given).status_code
 
 
@@ -141,3 +141,13 @@ def test_a_doubt_of_an_earlier_attempt_sends_no_third_one(client: Client, case: 
     assert state(case) == "in_doubt"
     assert settle_page(client, case, omar, both_saw) == 409
     assert state(case) == "in_doubt"
+
+
+def test_who_saw_a_doubt_gives_nothing_up_that_another_lets_be_sent(
+    client: Client, case: Case, olga: User, omar: User
+) -> None:
+    resend(case, olga)
+    omar_saw = shown(client, case, omar)
+    resend(case, omar)
+    assert settle_page(client, case, olga, omar_saw, action="abandon") == 409
+    assert (Resume.objects.get(case=case).state, Case.objects.get(pk=case.pk).state) == ("ready", "settled")
