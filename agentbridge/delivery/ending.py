@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from agentbridge.delivery import backoff, ledger, resuming, standing, watch
-from agentbridge.delivery.moves import MOVES, move
+from agentbridge.delivery.moves import following, move
 from agentbridge.delivery.tickets import Head
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.models.agents import ReplayClass
@@ -30,7 +30,7 @@ def end(resume: Resume, run: Run, view: RunView, *, paused: bool, head: Head, no
     verdict = judged(resume, view, paused=paused, head=head, replay=replay)
     run.answer_class = verdict.letter
     run.save(update_fields=["answer_class"])
-    if verdict.state not in MOVES[resume.state] or not is_newest(resume, run):
+    if verdict.state not in following(resume) or not is_newest(resume, run):
         return
     if verdict.letter in ledger.NOT_RUN and ledger.may_have_run(resume):
         verdict = verdict._replace(sentence=f"An earlier attempt may have run. {verdict.sentence}")

@@ -37,6 +37,8 @@ MOVES: Mapping[str, frozenset[str]] = {
     S.MARKED_DONE: frozenset(),
     S.ABANDONED: frozenset(),
 }
+# Nobody heard of an attempt any more, so that it may be made again, and now its end is here after all.
+LATE = frozenset({S.FINISHED, S.INTERRUPTED_AGAIN, S.AGENT_ERROR, S.REJECTED})
 IN_FLIGHT = (S.LEASED, S.ARMED, S.ACCEPTED)
 FREE: Mapping[str, Any] = {"lease_owner": "", "lease_until": None}  # what leaving the flight sets
 
@@ -49,10 +51,16 @@ class Lost(Exception):
     """Somebody else was first: the row is no longer as this caller saw it."""
 
 
+def following(resume: Resume) -> frozenset[str]:
+    """Where it may go from here: the table, and what only a delivery that was armed before can turn out to be."""
+    late = LATE if resume.state == S.READY and resume.armed_once else frozenset[str]()
+    return MOVES[resume.state] | late
+
+
 def move(resume: Resume, to: str, *, sentence: str, now: datetime, actor: User | None = None, run: Run | None = None,
          fenced: bool = True, data: dict[str, Any] | None = None, **changes: Any) -> None:
     """Take one step and write its entry. Raises `Lost` when state or fence changed since `resume` was read."""
-    if to not in MOVES[resume.state]:
+    if to not in following(resume):
         raise IllegalMove(f"{resume.state} → {to}")
     changes = {
         "state": to, "changed_at": now, "note": sentence, "resend_asked_by": None, **({} if to in IN_FLIGHT else FREE),

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing, settling
 from agentbridge.delivery.backoff import Breakers
-from agentbridge.delivery.tickets import Ticket
+from agentbridge.delivery.tickets import Head, Ticket
 from agentbridge.models import Agent, Run
 from agentbridge.runs import queueing
 from agentbridge.work import delivering, sweeping
@@ -24,7 +24,7 @@ from approvals import jsontext
 from approvals.models import AuditEntry, Case, Decision, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task
-from tests.scripted_agent import ScriptedAgent, finishing, pausing
+from tests.scripted_agent import ScriptedAgent, failed, finished, finishing, interrupt, pausing, result, started
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -150,6 +150,26 @@ def test_a_doubt_ends_when_the_worker_wakes_and_knows_that_nothing_was_sent(
     while delivery(case).state == "ready":
         work()
     assert (delivery(case).state, len(agent.resumes)) == ("finished", 1)
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "ends"),
+    [(finished(), "finished", "delivered"), (finished(interrupt("int-2")), "interrupted_again", "delivered"),
+     (failed("no"), "agent_error", "settled")], ids=["finished", "asks again", "failed"],
+)  # fmt: skip
+def test_an_end_that_comes_when_it_may_be_sent_again_is_the_end(
+    case: Case, settings: Any, end: bytes, state: str, ends: str
+) -> None:
+    Agent.objects.update(replay_class="verified", replay_set_at=timezone.now())
+    ticket = claimed(case)
+    resuming.arm(ticket, now=timezone.now())
+    recording = delivering.begin(ticket)
+    recording.opened(Head(status=200))
+    sweeping.sweep(later(settings))
+    assert delivery(case).state == "ready"
+    said = (started() + result("paid") + end).replace(b"__THREAD__", b"thread-1")
+    delivering.keep(recording, said.replace(b"__RUN__", recording.run.run_id.encode()))
+    assert (delivery(case).state, states([case])) == (state, [ends])
 
 
 def test_a_doubt_that_a_person_settled_is_left_alone(case: Case, olga: User, settings: Any) -> None:
