@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
 from approvals import locking
-from approvals.models import Queue, Task, User
-from approvals.prepared import Prepared, slot
+from approvals.models import Note, Queue, Task, User
+from approvals.prepared import Addition, Change, Prepared, slot
 from tests.people import in_seconds
 
 HARD = "a\x00\ud800"  # no column of text takes it
@@ -99,3 +101,55 @@ def test_the_lock_is_in_the_statement_each_time(alice):
     with CaptureQueriesContext(connection) as heard:
         assert [locking.person_locked.one(pk=alice.pk) for _time in range(2)] == [alice, alice]
     assert [told["sql"].endswith("FOR NO KEY UPDATE") for told in heard] == [True, True]
+
+
+def test_a_change_writes_what_update_writes(tasks, alice):
+    """Texts that no column takes, times, JSON, keys, nothing at all: each column says how it is written."""
+    listed = [{"slug": "new", "sentence": HARD}]
+    told = {"tool": HARD, "results": HARD, "deadline": in_seconds(60), "flags": listed, "claimed_by": alice.pk}
+    change = Change(lambda: Task.objects.filter(code=slot("code")), *told)
+    for values in (told, {"tool": "", "results": None, "deadline": None, "flags": [], "claimed_by": None}):
+        made = Task.objects.filter(pk=tasks[0].pk).update(**values), change.set(values, code=tasks[1].code)
+        before, after = ([columns(row).get(name) for name in told] for row in tasks.all())
+        assert (made, before) == ((1, 1), after)
+
+
+def test_a_change_says_how_many_rows_it_met(tasks):
+    """Its condition is the lock: of two at once exactly one sees a changed row."""
+    task = tasks[0]
+    change = Change(lambda: Task.objects.filter(pk=slot("pk"), agent=slot("before")), "agent")
+    assert [change.set({"agent": "other"}, pk=task.pk, before=task.agent) for _time in range(2)] == [1, 0]
+
+
+def test_a_change_needs_every_column(tasks):
+    with pytest.raises(KeyError, match="tool"):
+        Change(lambda: Task.objects.filter(pk=slot("pk")), "tool").set({}, pk=tasks[0].pk)
+
+
+def test_a_row_that_is_added_is_the_row_that_was_made(task, django_assert_num_queries):
+    """With the key that the database gave it, and free to be written again."""
+    made = [Note(task=task, text=HARD, at=in_seconds(0)) for _time in range(2)]
+    addition = Addition(Note)
+    with django_assert_num_queries(2):
+        assert [addition.add(row) for row in made] == made
+    for row in made:
+        assert columns(Note.objects.get(pk=row.pk)) == columns(row)
+    made[0].save()
+    assert Note.objects.count() == 2
+
+
+def test_rows_that_are_added_together_are_those_that_were_made(task, django_assert_max_num_queries):
+    made = [Note(task=task, text=text, at=in_seconds(n)) for n, text in enumerate((HARD, "", "b"))]
+    with django_assert_max_num_queries(1):
+        Addition(Note).add_all(made)
+    stored = Note.objects.order_by("at")
+    assert [{**columns(row), "id": None} for row in stored] == [columns(row) for row in made]
+
+
+def test_a_row_that_is_there_is_not_added(task):
+    """Whoever goes on after that is stopped, as with Django's own: the transaction is undone."""
+    again = Addition(Queue)
+    with pytest.raises(TransactionManagementError), transaction.atomic():
+        with suppress(IntegrityError):
+            again.add(Queue(name=task.queue.name))
+        again.add(Queue(name="another"))
