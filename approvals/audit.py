@@ -18,7 +18,7 @@ from django.db.models import QuerySet, Subquery
 
 from approvals import acting, bell, jsontext
 from approvals.models import AuditEntry, AuditLog, Case, Task, User
-from approvals.prepared import Prepared
+from approvals.prepared import Addition, Prepared
 from approvals.trail import chain
 
 CHAIN_LOCK = 0x636F756E746572  # any number, the same in every process
@@ -31,6 +31,7 @@ last_entry = Prepared(
         .values_list("seq", "leaf_hash", "log")[:1]
     )
 )
+new_entries = Addition(AuditEntry)
 _verbs: set[str] = set()
 
 
@@ -156,9 +157,7 @@ def lock() -> None:
 def _append(members: dict[str, Any], after: AuditEntry | None, **columns: Any) -> AuditEntry:
     seq, prev, log = _end() if after is None else (after.seq, after.leaf_hash, chain.log_of(bytes(after.body)))
     body = chain.write_body({**members, "log": log, "seq": seq + 1, "prev": prev})
-    entry = AuditEntry(seq=seq + 1, body=body, leaf_hash=chain.leaf_hash(body), **columns)
-    entry.save(force_insert=True)
-    return entry
+    return new_entries.add(AuditEntry(seq=seq + 1, body=body, leaf_hash=chain.leaf_hash(body), **columns))
 
 
 def _end() -> tuple[int, str, str]:
@@ -184,4 +183,6 @@ def _searchable(told: Mapping[str, str], members: Mapping[str, Any]) -> str:
 
 def cleaned(text: str) -> str:
     """Foreign text for a search column: lower case, and a space for what PostgreSQL refuses in text."""
+    if text.isprintable():  # as nearly all of it is: nothing in it is of these categories
+        return text.casefold()
     return "".join(" " if unicodedata.category(char) in ("Cs", "Cc") else char for char in text).casefold()
