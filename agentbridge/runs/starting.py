@@ -17,7 +17,7 @@ from approvals import jsontext, locking, permissions
 from approvals.models import Case, Task, User
 from approvals.models.cases import State
 from approvals.models.people import Role
-from approvals.prepared import Prepared, slot
+from approvals.prepared import Addition, Prepared, slot
 from approvals.refusals import NotAllowed, Refused
 
 OPEN = (State.OPEN, State.SETTLED, State.QUARANTINED)
@@ -26,6 +26,7 @@ threads_locked = Prepared(
     lambda: Thread.objects.select_for_update(no_key=True).filter(agent=slot("agent"), key=slot("key"))
 )
 runs_known = Prepared(lambda: Run.objects.filter(thread__agent=slot("agent"), key=slot("key")).values_list("pk")[:1])
+new_threads = Addition(Thread)
 DEFAULTS = {"state": "{}", "tools": "[]", "context": "[]", "forwardedProps": "{}"}
 
 
@@ -146,7 +147,7 @@ def _locked_thread(agent: Agent, thread_id: str) -> tuple[Thread, bool]:
         others_write = connection.vendor != "sqlite"  # there writers take turns: nobody comes in between
         try:
             with transaction.atomic(savepoint=others_write):
-                return Thread.objects.create(agent=agent, key=key, thread_id=thread_id), True
+                return new_threads.add(Thread(agent=agent, key=key, thread_id=thread_id)), True
         except IntegrityError:  # somebody else was first
             known = threads_locked.one(agent=agent.pk, key=key)
     known.agent = agent

@@ -17,9 +17,10 @@ from agentbridge.runs import starting
 from agentbridge.wire import protocol
 from agentbridge.wire.record import RunInput
 from approvals import jsontext
-from approvals.prepared import Prepared, slot
+from approvals.prepared import Addition, Prepared, slot
 from approvals.refusals import WrongState
 
+new_runs = Addition(Run)
 threads = Prepared(lambda: Thread.objects.filter(agent=slot("agent"), key=slot("key")))
 
 
@@ -74,10 +75,10 @@ def _record(agent: Agent, body: bytes, asked: RunInput, verb: str, said: str, *,
             starting.check_agent(agent)
             thread = starting.free_thread(agent, asked.thread_id)
             _check_asked(agent, asked)
-            run = Run.objects.create(
+            run = new_runs.add(Run(
                 thread=thread, key=key_of(asked.run_id), run_id=asked.run_id, kind=Run.Kind.FIRST, way=Run.Way.RELAY,
                 input=body, input_digest=digest, created_at=now, fence=1, **how,
-            )  # fmt: skip
+            ))  # fmt: skip
             trail.of_run(verb, said, run=run, data={"inputSha256": digest, "way": run.way}, now=now)
     except IntegrityError as lost:  # two requests at once: the unique index lets one through
         raise starting.ThreadBusy(_("Another run of this thread has just been started.")) from lost
