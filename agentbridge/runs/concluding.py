@@ -22,7 +22,22 @@ from agentbridge.wire import history
 from agentbridge.wire.record import InterruptView, RunView, Warning
 from approvals import jsontext
 from approvals.models import Case
+from approvals.prepared import Change, Prepared, slot
 
+START = ("accepted_at", "protocol_version", "parent_run_id")
+END = (
+    "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot", "lease_owner",
+    "lease_until",
+)  # fmt: skip
+GROWING = ("warnings", "events", "bytes_received")
+starts = Change(lambda: Run.objects.filter(pk=slot("run"), accepted_at=None), *START)
+ends = Change(lambda: Run.objects.filter(pk=slot("run")), *END)
+grown = Prepared(lambda: Run.objects.filter(pk=slot("run")).values_list(*GROWING))
+runs_locked = Prepared(
+    lambda: (
+        Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").filter(pk=slot("run"))
+    )
+)
 UNDECIDED = (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.UNKNOWN)  # UNKNOWN: late evidence still counts
 SAID = {
     "succeeded": ("run.finished", "The run finished."),
@@ -40,8 +55,7 @@ def accepted(run: Run, view: RunView, *, now: datetime) -> None:
     """Our RUN_STARTED is here: for a delivery, the agent has the answers."""
     with transaction.atomic(savepoint=False):
         resume = resuming.locked(run.resume_id) if run.resume_id else None
-        fresh = Run.objects.filter(pk=run.pk, accepted_at=None)
-        if not fresh.update(accepted_at=now, **stated(view)):
+        if not starts.set({"accepted_at": now, **stated(view)}, run=run.pk):
             return
         case = resume.case if resume else None
         trail.of_run("run.started", "The agent started the run.", run=run, case=case, now=now)
@@ -97,7 +111,7 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
     with transaction.atomic():
         resume = resuming.locked(run.resume_id) if run.resume_id else None
         opening.hold(run.thread)
-        run = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread__agent").get(pk=run.pk)
+        run = runs_locked.one(run=run.pk)
         dialect, pauses, warnings = understood(run, view)
         if run.status in UNDECIDED:
             status = status_of(view, pauses, head)
@@ -115,7 +129,7 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
             opening.open_case(run, view, dialect, pauses, now=now)
         elif not pauses:
             opening.notice_end(run, now=now)
-        protocolreport.count(run)
+        protocolreport.count_locked(run)
 
 
 def understood(run: Run, view: RunView) -> tuple[Dialect, Sequence[Pause], Sequence[Warning]]:
@@ -155,12 +169,12 @@ def open_seen(run: Run, view: RunView, *, now: datetime) -> None:
 
 def refresh(run: Run, view: RunView, *, received: int) -> None:
     """What trailing events added: counts, warnings, calls. The end and what was shown stay. Mostly nothing."""
-    run.refresh_from_db(fields=["warnings", "events", "bytes_received"])
+    known = grown.one(run=run.pk)
+    run.warnings, run.events, run.bytes_received = known
     _dialect, _pauses, warnings = understood(run, view)
-    known = {name: getattr(run, name) for name in ("warnings", "events", "bytes_received")}
     rows = jsontext.dumps(told(run, view, warnings))
     fresh = {"warnings": rows, "events": view.events, "bytes_received": received}
-    if fresh == known:
+    if tuple(fresh.values()) == known:
         return
     Run.objects.filter(pk=run.pk).update(**fresh)
     _write_calls(run, view, Spelt.of(view).results)
@@ -182,10 +196,7 @@ def _write_end(run: Run, view: RunView, dialect: Dialect, spelt: Spelt, *, statu
     run.warnings = jsontext.dumps(told(run, view, [*warnings, *spelt.warnings]))
     run.snapshot = spelt.snapshot
     run.lease_owner, run.lease_until = "", None
-    run.save(update_fields=[
-        "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot",
-        "lease_owner", "lease_until",
-    ])  # fmt: skip
+    ends.set({name: getattr(run, name) for name in END}, run=run.pk)
 
 
 def as_rows(warnings: Sequence[Warning]) -> list[dict[str, str]]:

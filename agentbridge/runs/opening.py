@@ -22,12 +22,14 @@ from approvals import exhibits, intake, jsontext, locking, reviewing
 from approvals.fields import text_of
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State
+from approvals.prepared import Prepared, slot
 
 NO_MORE = "An agent that asks without end is not answered any more: an operator abandons the case."
 # A case is opened in one transaction and answered as a whole: nobody could, and everybody would wait meanwhile.
 MOST = 1000
 SHOWN_OF_MORE = 20
 INPUTS_READ = 20  # of a longer conversation nothing is said
+newest_cases = Prepared(lambda: Case.objects.filter(agent=slot("agent"), thread_key=slot("key")).order_by("-pk")[:1])
 WAITING = (State.OPEN, State.SETTLED, State.QUARANTINED)
 
 
@@ -98,7 +100,7 @@ def hold(thread: Thread) -> None:
 
 
 def newest_case(thread: Thread) -> Case | None:
-    return Case.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("-pk").first()
+    return newest_cases.first(agent=thread.agent.slug, key=thread.key)
 
 
 def asked_before(thread: Thread, pauses: Sequence[Pause]) -> dict[str, Task]:

@@ -24,7 +24,11 @@ def count(run: Run) -> None:
     Called last in a transaction: who holds a row of the report waits for nobody.
     """
     rows = Run.objects.select_for_update(of=("self",), no_key=True).select_related("thread")
-    run = rows.only("warnings", "warnings_counted", "thread__agent_id").get(pk=run.pk)
+    count_locked(rows.only("warnings", "warnings_counted", "thread__agent_id").get(pk=run.pk))
+
+
+def count_locked(run: Run) -> None:
+    """The same for a row that was read under its lock in this transaction."""
     warnings = jsontext.loads(run.warnings)
     fresh = warnings[run.warnings_counted :]
     if not fresh:

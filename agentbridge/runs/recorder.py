@@ -34,8 +34,13 @@ from agentbridge.wire.record import (
 )
 from agentbridge.wire.toolcalls import results_retold
 from approvals import clock
+from approvals.prepared import Addition, Change, Prepared, slot
 
 EXCERPT = 500
+other_runs = Prepared(lambda: Run.objects.filter(thread=slot("thread")).exclude(pk=slot("run")).values_list("run_id"))
+heads = Change(lambda: Run.objects.filter(pk=slot("run")), "http_status", "http_version_note", "bytes_sent")
+progress = Change(lambda: Run.objects.filter(pk=slot("run")), "bytes_received", "events")
+new_chunks = Addition(StreamChunk)
 
 
 class Recording:
@@ -65,9 +70,8 @@ class Recording:
     def opened(self, head: Head) -> None:
         """The head of the answer is here."""
         self.head = head
-        Run.objects.filter(pk=self.run.pk).update(
-            http_status=head.status, http_version_note=head.server[:200], bytes_sent=head.bytes_sent
-        )
+        told = {"http_status": head.status, "http_version_note": head.server[:200], "bytes_sent": head.bytes_sent}
+        heads.set(told, run=self.run.pk)
         if head.status == 200 and not head.trouble:
             standing.heard(self.run.thread.agent, head.server[:200], now=clock.now())
 
@@ -92,8 +96,8 @@ class Recording:
 
     @transaction.atomic
     def _write(self, data: bytes, *, received: int, now: datetime) -> None:
-        StreamChunk.objects.create(run=self.run, n=self.chunks, at=now, data=data)
-        Run.objects.filter(pk=self.run.pk).update(bytes_received=received, events=self.reader.events)
+        new_chunks.add(StreamChunk(run=self.run, n=self.chunks, at=now, data=data))
+        progress.set({"bytes_received": received, "events": self.reader.events}, run=self.run.pk)
 
     def read(self, data: bytes) -> list[Fact]:
         """What stored bytes say; `act` does something about it. An HTTP error is no run and asks nothing (A.2)."""
@@ -161,17 +165,22 @@ def is_our_result(fact: Fact) -> bool:
 def reader_for(run: Run) -> Reader:
     """A reader that knows what the thread knew when this run was asked for."""
     thread = run.thread
-    others = frozenset(thread.runs.exclude(pk=run.pk).values_list("run_id", flat=True))
-    earlier = ToolCall.objects.filter(run__thread=thread, run__pk__lt=run.pk).order_by("run", "position")
+    others = frozenset(run_id for (run_id,) in other_runs.rows(thread=thread.pk, run=run.pk))
     return Reader(
         thread_id=thread.thread_id,
         run_id=run.run_id,
         run_input=input_of(run),
         tolerances=tuple(thread.agent.tolerances),
         limits=Limits(frame=settings.FRAME_LIMIT, stream=settings.STREAM_LIMIT),
-        earlier_calls={call.tool_call_id: view_of(call) for call in earlier} if others else {},
+        earlier_calls=earlier_calls(run) if others else {},
         known_runs=others,
     )
+
+
+def earlier_calls(run: Run) -> dict[str, CallView]:
+    """Of the runs before this one on its thread; of those with one id, the newest."""
+    earlier = ToolCall.objects.filter(run__thread=run.thread, run__pk__lt=run.pk).order_by("run", "position")
+    return {call.tool_call_id: view_of(call) for call in earlier}
 
 
 def input_of(run: Run) -> RunInput | None:
