@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from agentbridge.delivery import crash
 from agentbridge.delivery.tickets import Head
 from agentbridge.models import Run, StreamChunk
-from agentbridge.runs.recorder import Recording
+from agentbridge.runs.recorder import Recording, new_chunks
 from agentbridge.wire.record import Fact, Started
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.delivering import over
@@ -29,7 +29,6 @@ log = structlog.get_logger(__name__)
 TICK_SECONDS = 0.4  # the longest that received bytes wait for their commit
 TRIES = 3  # of a commit that fails
 PAUSE_SECONDS = 0.5  # between them
-AT_ONCE = 200  # rows a statement
 
 
 class Page:
@@ -182,7 +181,7 @@ def store(portions: Sequence[tuple[Page, bytes]]) -> None:
     sums = [(page.stored + len(data), page.run.pk) for page, data in portions]
     table, column = Run._meta.db_table, connection.ops.quote_name("bytes_received")
     with transaction.atomic():
-        StreamChunk.objects.bulk_create(rows, batch_size=AT_ONCE)
+        new_chunks.add_all(rows)
         with connection.cursor() as cursor:
             cursor.executemany(f"UPDATE {table} SET {column} = %s WHERE id = %s", sums)  # noqa: S608 - our own names
     crash.point("chunk_stored")
