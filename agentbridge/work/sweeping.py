@@ -20,6 +20,7 @@ from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
+from agentbridge.work.database import SHUT
 from approvals.models.cases import State
 from approvals.trail import anchors
 
@@ -66,9 +67,14 @@ def _tolerant(deed: Callable[[int, datetime], None], pk: int, now: datetime) -> 
 
 
 def _read_again(run: Run, now: datetime) -> None:
-    """The end may be on record already. Where reading fails, what became of the run stays unknown, and is said so."""
+    """The end may be on record already. Where reading fails, what became of the run stays unknown, and is said so.
+
+    A database in trouble is no such failure: the next round reads it again.
+    """
     try:
         recorder.replay(run, now=now)
+    except SHUT:
+        raise
     except Exception:
         log.exception("sweep.replay_failed", run=run.pk)
 

@@ -6,9 +6,11 @@ import asyncio
 import threading
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
 from agentbridge.delivery import resuming
 from agentbridge.delivery.backoff import Breakers
@@ -16,7 +18,7 @@ from agentbridge.models import Incident, Run
 from agentbridge.runs import concluding, noticing, queueing
 from agentbridge.runs.recorder import Recording
 from agentbridge.wire.reading import Reader
-from agentbridge.work import database, delivering
+from agentbridge.work import database, delivering, sweeping
 from agentbridge.work import worker as at_work
 from agentbridge.work.room import Room
 from agentbridge.work.worker import Worker, find_work
@@ -105,6 +107,19 @@ def test_what_was_half_read_is_read_anew_from_the_record(case: Case, monkeypatch
     run = Run.objects.latest("pk")
     assert [bytes(each.data).count(b"RUN_STARTED") for each in run.chunks.order_by("n")] == [1]
     assert verbs(case).count("task.result") == 1
+
+
+def test_what_could_not_be_read_again_is_read_in_the_next_round(
+    case: Case, stumble: Stumble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(Recording, "act", Mock(side_effect=KeyError("killed before it understood")))
+        work()
+    assert delivery(case).state == "armed"
+    stumble(concluding, "accepted", done=False)
+    sweeping.sweep(timezone.now())
+    sweeping.sweep(timezone.now())
+    assert [verbs(case).count(f"delivery.{state}") for state in ("accepted", "in_doubt")] == [1, 0]
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])
