@@ -105,7 +105,7 @@ def test_dialects_and_kits_need_only_translation_from_django():
 
 
 def test_only_one_file_opens_connections():
-    libraries = {"socket", "httpx2", "httpcore2", "httpx", "requests", "urllib3", "aiohttp", "http", "urllib"}
+    libraries = {"socket", "httpx2", "httpcore2", "h11", "httpx", "requests", "urllib3", "aiohttp", "http", "urllib"}
     harmless = ("urllib.parse", "http.HTTPStatus")
     offenders(
         [

@@ -49,19 +49,10 @@ class Limits:
 class Answer:
     """What the agent answers: its head at once, its body by `aiter()`, once."""
 
-    def __init__(
-        self,
-        *,
-        status: int,
-        headers: list[tuple[str, str]],
-        body: AsyncIterator[bytes],
-        progress: egress.Progress,
-        limits: Limits,
-    ) -> None:
-        self.status = status
-        self.headers = headers
+    def __init__(self, reply: egress.Reply, *, progress: egress.Progress, limits: Limits) -> None:
+        self.status, self.headers = reply.status, reply.headers
         self.bytes_received = 0
-        self._body, self._progress, self._limits = body, progress, limits
+        self._reply, self._progress, self._limits = reply, progress, limits
 
     @property
     def bytes_sent(self) -> int:
@@ -85,21 +76,17 @@ class Answer:
 
         An answer that is no event stream ends without an error after 64 kB.
         """
-        wait = self._limits.first_event_seconds
-        while (part := await self._next(wait)) is not None:
-            wait = self._limits.idle_seconds
-            room = (self._limits.stream_bytes if self.is_stream else ERROR_BODY_LIMIT) - self.bytes_received
-            self.bytes_received += min(len(part), room)
-            if part[:room]:
-                yield part[:room]
-            if len(part) > room:
-                self._too_much()
-                return
-
-    async def _next(self, seconds: float) -> bytes | None:
+        time, wait = asyncio.get_running_loop().time, self._limits.first_event_seconds
+        most = self._limits.stream_bytes if self.is_stream else ERROR_BODY_LIMIT
         with egress.translated(self._progress):
-            async with asyncio.timeout(seconds):
-                return await anext(self._body, None)
+            while (part := await self._reply.part(time() + wait)) is not None:
+                wait, room = self._limits.idle_seconds, most - self.bytes_received
+                self.bytes_received += min(len(part), room)
+                if part[:room]:
+                    yield part[:room]
+                if len(part) > room:
+                    self._too_much()
+                    return
 
     def _too_much(self) -> None:
         if self.is_stream:
@@ -158,14 +145,8 @@ async def _exchange(
         body=body,
         progress=progress,
         connect_seconds=limits.connect_seconds,
-    ) as response:
-        yield Answer(
-            status=response.status_code,
-            headers=response.headers.multi_items(),
-            body=response.aiter_raw(),
-            progress=progress,
-            limits=limits,
-        )
+    ) as reply:
+        yield Answer(reply, progress=progress, limits=limits)
 
 
 def check_headers(headers: Sequence[tuple[str, str]]) -> None:

@@ -7,27 +7,31 @@ later. No redirects, no proxies from the environment, no decompression, no kept-
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from typing import Any, Literal
+from typing import Literal
 
-import httpcore2
+import h11
 import httpx2
 from django.utils.translation import gettext as _
 
 from agentbridge.net.allowlist import Address
+from agentbridge.net.incoming import Incoming
 from agentbridge.net.policy import EgressError, Kind, Moment, NotAllowed, Policy
 
 __all__ = [
-    "EgressError", "NotAllowed", "Policy", "Progress", "check_url", "exchange", "look_up", "origin", "translated",
+    "EgressError", "NotAllowed", "Policy", "Progress", "Reply", "check_url", "exchange", "look_up", "origin",
+    "translated",
 ]  # fmt: skip
 
 LOOK_UP_SECONDS = 3  # a person waits for it
+HEAD_LIMIT = 100 * 1024  # of an answer's head, and of the line before a chunk
 
 
 def check_url(url: str) -> httpx2.URL:
@@ -54,7 +58,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 async def look_up(url: str, policy: Policy | None = None) -> None:
     """Would we be let there now? Nothing is connected to. Raises NotAllowed, or EgressError for an unknown name."""
     parsed = check_url(url)
-    host, port = parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
+    host, port = _whereabouts(parsed)
     try:
         async with asyncio.timeout(LOOK_UP_SECONDS):
             found = await _resolve(host, port)
@@ -95,58 +99,29 @@ class Progress:
             self.clock.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
 
 
-class ArmedStream(httpcore2.AsyncNetworkStream):
-    """A connection whose first byte waits for `Progress.arm`."""
-
-    def __init__(self, stream: httpcore2.AsyncNetworkStream, progress: Progress) -> None:
-        self._stream, self._progress = stream, progress
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return await self._stream.read(max_bytes, timeout)
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if self._progress.stage != "sending":
-            await self._progress.arm()
-        self._progress.bytes_sent += len(buffer)
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.AsyncNetworkStream:
-        # The handshake writes below this class, so it does not arm.
-        self._progress.stage = "securing"
-        return ArmedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._progress)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+async def connect(place: httpx2.URL, policy: Policy, progress: Progress, line: Incoming) -> None:
+    """TCP and TLS, to a number that the policy allows; the name stays what the certificate is asked for."""
+    host, port = _whereabouts(place)
+    await _reach(line, _allowed(policy, place.scheme, host, port, await _resolve(host, port)), host, port)
+    if place.scheme == "https":
+        progress.stage = "securing"
+        await line.secure(_tls(), host)
 
 
-class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Resolves, asks the policy about each address, and connects to a number that it allows; SNI and Host stay."""
+async def _reach(line: Incoming, addresses: Sequence[Address], host: str, port: int) -> None:
+    """The first address that answers. Raises what the last one said."""
+    failure: OSError | None = None
+    for address in addresses:
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: line, str(address), port)
+            return
+        except OSError as refused:
+            failure = refused
+    raise failure or NotAllowed(_("%(host)s has no address.") % {"host": host})
 
-    def __init__(self, policy: Policy, scheme: str, progress: Progress) -> None:
-        self.policy, self.scheme, self.progress = policy, scheme, progress
-        self._backend = httpcore2.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        failure: Exception | None = None
-        for address in _allowed(self.policy, self.scheme, host, port, await _resolve(host, port)):
-            try:
-                stream = await self._backend.connect_tcp(str(address), port, timeout, local_address, socket_options)
-                return ArmedStream(stream, self.progress)
-            except httpcore2.ConnectError as refused:
-                failure = refused
-        raise failure or NotAllowed(_("%(host)s has no address.") % {"host": host})
+def _whereabouts(place: httpx2.URL) -> tuple[str, int]:
+    return place.raw_host.decode("ascii"), place.port or (443 if place.scheme == "https" else 80)
 
 
 def _allowed(policy: Policy, scheme: str, host: str, port: int, found: Sequence[Address]) -> list[Address]:
@@ -176,45 +151,45 @@ async def _resolve(host: str, port: int) -> list[Address]:
 @cache
 def _tls() -> ssl.SSLContext:
     # Made once: loading the authorities takes longer than a handshake. SSL_CERT_FILE names an authority of one's own.
-    return httpx2.create_ssl_context()
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
-class Transport(httpx2.AsyncBaseTransport):
-    """One new connection per request: nothing is ever written to one that may have died while idle."""
+class Reply:
+    """One request and what is answered, over a connection of its own: none is used that may have died while idle."""
 
-    def __init__(self, policy: Policy, progress: Progress) -> None:
-        self.policy, self.progress = policy, progress
+    def __init__(self, line: Incoming) -> None:
+        self.status = 0
+        self.headers: list[tuple[str, str]] = []
+        self._line = line
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        url = request.url
-        pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_tls() if url.scheme == "https" else None,  # the authorities take 0.1 s to load
-            max_connections=None,
-            max_keepalive_connections=0,
-            network_backend=GuardedBackend(self.policy, url.scheme, self.progress),
-        )
-        answer = await pool.handle_async_request(
-            httpcore2.Request(
-                method=request.method,
-                url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-        )
-        return httpx2.Response(answer.status, headers=answer.headers, stream=Body(answer))
+    def request(self, method: str, place: httpx2.URL, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
+        """The bytes to send, all of them."""
+        fields = [(b"Host", place.netloc), *((name.encode("ascii"), value.encode()) for name, value in headers)]
+        if body or method == "POST":
+            fields.append((b"Content-Length", b"%d" % len(body)))
+        asked = h11.Request(method=method, target=place.raw_path, headers=fields)
+        parts = [self._http.send(event) for event in (asked, h11.Data(data=body), h11.EndOfMessage())]
+        return b"".join(part for part in parts if part)
 
+    async def begin(self) -> None:
+        """Wait for the head."""
+        while not isinstance(event := await self._event(math.inf), h11.Response):
+            pass  # 100 and its kind
+        self.status = event.status_code
+        self.headers = httpx2.Headers(event.headers.raw_items()).multi_items()
 
-class Body(httpx2.AsyncByteStream):
-    def __init__(self, answer: httpcore2.Response) -> None:
-        self.answer = answer
+    async def part(self, until: float) -> bytes | None:
+        """The next bytes of the body, None behind its end. Raises TimeoutError at `until`, by the loop's clock."""
+        event = await self._event(until)
+        return bytes(event.data) if isinstance(event, h11.Data) else None
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self.answer.aiter_stream():
-            yield part
-
-    async def aclose(self) -> None:
-        await self.answer.aclose()
+    async def _event(self, until: float) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._line.take(until))
+        return event
 
 
 @contextmanager
@@ -222,7 +197,7 @@ def translated(progress: Progress) -> Iterator[None]:
     """Turn what the libraries raise into EgressError; what `before_first_byte` raised passes as it is."""
     try:
         yield
-    except (httpcore2.TimeoutException, TimeoutError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+    except (OSError, h11.ProtocolError) as error:  # a TimeoutError is an OSError
         if error is progress.refusal:
             raise
         kind, sentence = _meaning(error, progress.stage)
@@ -230,7 +205,7 @@ def translated(progress: Progress) -> Iterator[None]:
 
 
 def _meaning(error: Exception, stage: str) -> tuple[Kind, str]:
-    if isinstance(error, httpcore2.TimeoutException | TimeoutError):
+    if isinstance(error, TimeoutError):
         return "timeout", _("The agent did not answer in time.") if stage == "sending" else _(
             "The agent could not be reached in time."
         )
@@ -251,23 +226,23 @@ async def exchange(
     progress: Progress,
     connect_seconds: float,
     policy: Policy | None = None,
-) -> AsyncIterator[httpx2.Response]:
+) -> AsyncIterator[Reply]:
     """Connect (TCP and TLS), arm, and only then write. Yields the head of the answer; its body is still to be read.
 
     Raises EgressError, or what `progress.before_first_byte` raised; the connection then closes unused.
     """
-    request = httpx2.Request(
-        method,
-        check_url(url),
-        headers=[(name.encode("ascii"), value.encode()) for name, value in headers],
-        content=body,
-    )
-    with translated(progress):
-        # One clock for all of it: httpcore's own limits are per system call.
-        async with asyncio.timeout(connect_seconds) as progress.clock:
-            response = await Transport(policy or Policy.from_settings(), progress).handle_async_request(request)
-    progress.clock = None
+    place, line = check_url(url), Incoming()
+    reply = Reply(line)
     try:
-        yield response
+        with translated(progress):
+            said = reply.request(method, place, headers, body)
+            async with asyncio.timeout(connect_seconds) as progress.clock:
+                await connect(place, policy or Policy.from_settings(), progress, line)
+                await progress.arm()
+                progress.bytes_sent = len(said)
+                line.write(said)
+                await reply.begin()
+        progress.clock = None
+        yield reply
     finally:
-        await response.aclose()
+        line.close()
