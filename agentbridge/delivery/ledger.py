@@ -102,10 +102,14 @@ def did_not_run(resume: Resume) -> bool:
     return resume.answer_class in NOT_RUN and not may_have_run(resume)
 
 
+def sent(resume: Resume) -> QuerySet[Run]:
+    """The attempts whose bytes may have left."""
+    return resume.attempts.filter(armed_at__isnull=False).exclude(status=Run.Status.UNSENT)
+
+
 def may_have_run(resume: Resume) -> bool:
-    """Is there an attempt whose bytes may have left, and of which no refusal says that it did nothing?"""
-    left = resume.attempts.filter(armed_at__isnull=False).exclude(status=Run.Status.UNSENT)
-    return left.exclude(answer_class__in=NOT_RUN).exists()
+    """Is there such an attempt of which no refusal says that it did nothing?"""
+    return sent(resume).exclude(answer_class__in=NOT_RUN).exists()
 
 
 def seen_as(resume: Resume) -> str:

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from agentbridge import trail
-from agentbridge.delivery import resuming, standing
+from agentbridge.delivery import ledger, resuming, standing
 from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import queueing, recorder
@@ -90,7 +90,10 @@ def _put_aside(pk: int, now: datetime) -> None:
     if resume.state != DeliveryState.READY:
         return
     if resume.case.state == State.WITHDRAWN:
-        move(resume, DeliveryState.ABANDONED, sentence="The case was withdrawn before anything was sent.", now=now)
+        sentence = "The case was withdrawn before anything was sent."
+        if ledger.sent(resume).exists():
+            sentence = "The thread has moved on since these answers were first sent: they would meet another question."
+        move(resume, DeliveryState.ABANDONED, sentence=sentence, now=now)
         resuming.close_unarmed(resume, now=now)
     else:
         resuming.ended_early(resume, now=now)

@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from agentbridge.delivery import settling
 from agentbridge.models import Agent
-from approvals import jsontext
+from agentbridge.work import sweeping
+from approvals import jsontext, reviewing
 from approvals.models import AuditEntry, Case, User
+from approvals.models.cases import EndedBecause
 from approvals.refusals import Expired, Invalid, NotAllowed, WrongState
 from tests.bridge_work import Script, ask, delivery, due_again, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, pass_deadline
@@ -51,6 +53,15 @@ def test_send_again_is_a_new_attempt_with_the_same_bytes(agent: ScriptedAgent, d
     assert delivery(doubtful).state == "finished"
     assert len({jsontext.member(post.body.decode(), "resume") for post in agent.posts[1:]}) == 1
     assert [run.attempt for run in delivery(doubtful).attempts.order_by("attempt")] == [1, 2]
+
+
+def test_what_was_sent_before_is_not_called_unsent(doubtful: Case, olga: User) -> None:
+    settle(doubtful, olga, "resend")
+    reviewing.withdraw(doubtful, because=EndedBecause.SUPERSEDED, now=timezone.now())
+    sweeping.sweep(timezone.now())
+    assert (delivery(doubtful).state, "since these answers were first sent" in delivery(doubtful).note) == (
+        "abandoned", True,
+    )  # fmt: skip
 
 
 def test_the_reason_and_the_person_are_on_the_trail(doubtful: Case, olga: User) -> None:
