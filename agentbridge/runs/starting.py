@@ -82,8 +82,7 @@ def start(agent: Agent, *, thread_id: str | None = None, run_id: str | None = No
 
 def complete(text: str, *, thread_id: str | None, run_id: str | None, message: str | None) -> str:
     """The input with ids and messages; every other byte stays."""
-    protocol.read_input(text, partial=True)
-    protocol.check_once(text)
+    protocol.read_input(text, partial=True, once=True)
     given = {name for name, source in jsontext.members(text).items() if source != "null"}
     made = {"/threadId": thread_id, "/runId": run_id}
     changes = {place: jsontext.dumps(value) for place, value in made.items() if value is not None}

@@ -95,8 +95,7 @@ def read(body: bytes) -> RunInput:
     """Raises ProtocolError. What the agent may read as it likes is not judged; the ids are what we keep records by."""
     try:
         text = body.decode("utf-8")
-        asked = protocol.read_input(text, partial=True)
-        protocol.check_once(text)
+        asked = protocol.read_input(text, partial=True, once=True)
     except UnicodeDecodeError as error:
         raise protocol.ProtocolError("", _("The body is not UTF-8.")) from error
     for name, value in (("threadId", asked.thread_id), ("runId", asked.run_id)):

@@ -158,13 +158,14 @@ INPUT = {
 }
 
 
-def read_input(text: str, *, partial: bool = False) -> RunInput:
+def read_input(text: str, *, partial: bool = False, once: bool = False) -> RunInput:
     """A RunAgentInput with the exact text of each member; `ProtocolError` names the member that does not fit.
 
     Null members count as absent (their nulls inside are data). `partial`: ids and messages may be missing.
+    `once`: where it goes must not be said twice.
     """
     try:
-        values, sources = jsontext.loads(text), jsontext.members(text)
+        values, named = jsontext.loads(text), jsontext.named(text)
     except jsontext.JSONTextError as error:
         raise ProtocolError("", f"The input is not JSON: {error}") from error
     if not isinstance(values, dict):
@@ -178,13 +179,17 @@ def read_input(text: str, *, partial: bool = False) -> RunInput:
             raise ProtocolError(name, f"{name} is not {KINDS[kind][0]}.")
     if not all(isinstance(message, dict) for message in values.get("messages", [])):
         raise ProtocolError("messages", "A message is not an object.")
+    if once:
+        _check_once([name for name, _source in named])
+    sources = dict(named)
     return _input(values, {name: sources[name] for name in values})
 
 
-def check_once(text: str) -> None:
-    """Raises ProtocolError for an input that says twice where it goes: we would judge one, the agent read the other."""
-    for name in sorted(jsontext.repeated(text) & {"threadId", "runId", "resume"}):
-        raise ProtocolError(name, f"The input has {name} twice.")
+def _check_once(names: Sequence[str]) -> None:
+    """Of an input that says twice where it goes we would judge one, and the agent read the other."""
+    for name in ("resume", "runId", "threadId"):
+        if names.count(name) > 1:
+            raise ProtocolError(name, f"The input has {name} twice.")
 
 
 def _input(values: Mapping[str, Any], sources: Mapping[str, str]) -> RunInput:

@@ -5,7 +5,7 @@ Nothing here recurses over a document: a thousand brackets are data, not a crash
 """
 
 from approvals.jsontext.comparing import changed_paths, same
-from approvals.jsontext.places import items, member, members, repeated
+from approvals.jsontext.places import items, member, members, named
 from approvals.jsontext.pointers import parts, pointer
 from approvals.jsontext.reading import Document, Node, loads, parse
 from approvals.jsontext.splicing import replace
@@ -23,13 +23,13 @@ __all__ = [
     "loads",
     "member",
     "members",
+    "named",
     "parse",
     "parts",
     "plain",
     "pointer",
     "pretty",
     "printable",
-    "repeated",
     "replace",
     "same",
     "storable",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from approvals.jsontext.reading import DECODER, DEEPEST, parse, scan_string, skip
@@ -15,13 +14,12 @@ def member(text: str, name: str) -> str | None:
 
 def members(text: str) -> dict[str, str]:
     """The exact text of each top-level member's value; `{}` if the text is not an object."""
-    return {name: text[start:end] for name, start, end in _places(text, "{")}
+    return dict(named(text))
 
 
-def repeated(text: str) -> set[str]:
-    """Names that more than one top-level member has: readers differ in which of them they take."""
-    seen = Counter(name for name, _, _ in _places(text, "{"))
-    return {name for name, times in seen.items() if times > 1}
+def named(text: str) -> list[tuple[str, str]]:
+    """The same in order, with each of those whose name is repeated: readers differ in which of them they take."""
+    return [(name, text[start:end]) for name, start, end in _places(text, "{")]
 
 
 def items(text: str) -> list[str]:

@@ -62,6 +62,8 @@ class Document:
 
 def skip(text: str, position: int) -> int:
     """Where the white space here ends."""
+    if text[position : position + 1] > " ":  # mostly there is none
+        return position
     found = SPACE.match(text, position)
     return found.end() if found else position
 

@@ -113,9 +113,10 @@ def test_repeated_names_are_kept_named_and_the_last_counts() -> None:
     assert jsontext.replace(text, {"/x/0/a": None}) == '{"x":[{}],"y":0}'
 
 
-def test_only_names_at_the_top_are_repeated_ones_however_they_are_spelled() -> None:
-    assert jsontext.repeated('{"a":1,"b":{"c":1,"c":2},"\\u0061":2}') == {"a"}
-    assert jsontext.repeated("[1,1]") == set()
+def test_names_at_the_top_come_as_often_as_they_are_there_however_they_are_spelled() -> None:
+    named = jsontext.named('{"a":1,"b":{"c":1,"c":2},"\\u0061":2}')
+    assert named == [("a", "1"), ("b", '{"c":1,"c":2}'), ("a", "2")]
+    assert jsontext.named("[1,1]") == []
 
 
 def test_lone_surrogates_and_line_separators_come_out_escaped() -> None:
