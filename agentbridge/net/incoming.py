@@ -51,7 +51,7 @@ class Incoming(asyncio.Protocol):
         self._wake()
 
     async def take(self, until: float) -> bytes:
-        """What came; b"" at its end. Raises TimeoutError at `until`; where it broke, ConnectionError behind its bytes."""
+        """What came; b"" at its end. Raises TimeoutError at `until`; where it broke, ConnectionError behind it all."""
         if not (self._fresh or self._over):
             await self._news(until)
         if not self._fresh and self._trouble is not None:
