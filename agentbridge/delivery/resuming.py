@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from agentbridge import trail, translation
 from agentbridge.delivery import backoff, crash, outgoing, proof, turns
@@ -46,8 +47,10 @@ def claimable(
     found = ready(now).exclude(agent__in=closed | turns.full(busy))
     waiting = found.exclude(interrupted_run__way=Run.Way.PUSH)  # those are fetched
     oldest = [F("next_try_at").asc(nulls_first=True), F("pk").asc()]
+    # Not by sealing: what was left lying is sealed after the answer of this moment, and would go before it.
+    decided_at = Coalesce("case__settled_at", "sealed_at")
     return turns.in_turn(
-        waiting, agent="agent", asked_at="sealed_at", oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy,
+        waiting, agent="agent", asked_at=decided_at, oldest=oldest, most=settings.AGENT_PARALLEL, busy=busy,
         memory=memory,
     )[:limit]  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import F, QuerySet, Window
-from django.db.models.expressions import OrderBy
+from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import RowNumber
 
 from agentbridge.models import DeliveryState, Resume, Run
@@ -42,7 +42,7 @@ class Memory:
 
 
 def in_turn(
-    rows: QuerySet[Any], *, agent: str, asked_at: str, oldest: Sequence[OrderBy], most: int,
+    rows: QuerySet[Any], *, agent: str, asked_at: str | Combinable, oldest: Sequence[OrderBy], most: int,
     busy: Mapping[Any, int], memory: Memory | None,
 ) -> list[tuple[int, Any]]:
     """(row, agent) in the order in which they are to be taken; of each agent its `most` oldest.
