@@ -45,6 +45,7 @@ SWEEP_SECONDS = 1.0
 BREATH_SECONDS = 0.05  # after a look that found work: what it started goes first, and its own entries ring the bell
 SEAL_SECONDS = 0.1  # in one look: somebody who decides now waits for the next one
 CLAIM_SECONDS = 0.1  # in one look: what is claimed waits for its request until the look is over, and its lease runs
+EACH_LOOK = 2  # so many, however long they take: one of each half of the turns
 Memories: TypeAlias = defaultdict[ModuleType, Memory]  # of each queue: whose turn it is
 DRAIN_SECONDS = 20.0  # for open streams after a stop was asked for; the rest is left to its leases
 
@@ -219,14 +220,14 @@ def find_work(
 
 
 def all_sealed(due: Sequence[Case], *, now: datetime) -> bool:
-    """As many as there is time for, at least one: what is sealed already must not wait for the rest.
+    """As many as there is time for, and `EACH_LOOK`: what is sealed already must not wait for the rest.
 
     Whether there may be more.
     """
     end, found = monotonic() + SEAL_SECONDS, False
-    for case in due:
+    for tried, case in enumerate(due, start=1):
         found |= bool(guarded(partial(sealing.seal, case, now=now), partial(sealing.set_aside, case)))
-        if monotonic() >= end:
+        if tried >= EACH_LOOK and monotonic() >= end:
             return True
     return found
 
@@ -234,21 +235,21 @@ def all_sealed(due: Sequence[Case], *, now: datetime) -> bool:
 def claimed(
     queue: ModuleType, look: Callable[[], Sequence[tuple[int, int]]], owner: str, breakers: Breakers, room: Room
 ) -> list[Ticket]:
-    """As many as there is time for, at least one, each leased from its own moment on.
+    """As many as there is time for, and `EACH_LOOK`, each leased from its own moment on.
 
     On a busy machine a hundred claims take longer than a lease: then none of them could ever be sent.
     """
-    tickets = list[Ticket]()
+    tickets, tried = list[Ticket](), 0
     try:
         wanted, end = look(), monotonic() + CLAIM_SECONDS
         for pk, agent in wanted:
             if room.admits(agent) and breakers.of(agent).admits(monotonic()):
-                now = clock.now()
+                tried, now = tried + 1, clock.now()
                 claim, set_aside = partial(queue.claim, pk, owner=owner, now=now), partial(queue.set_aside, pk)
                 if (ticket := guarded(claim, set_aside)) is not None:
                     tickets.append(ticket)
                     room.take(agent)
-            if monotonic() >= end:
+            if tried >= EACH_LOOK and monotonic() >= end:
                 break
     except EVERYBODYS:  # those that are claimed already, here or in the queue before, go their way
         log.exception("bridge.claim_failed", worker=owner)

@@ -14,9 +14,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from agentbridge.delivery import resuming, sealing
 from agentbridge.delivery.backoff import Breakers
 from agentbridge.delivery.tickets import Ticket
-from agentbridge.models import Run
+from agentbridge.models import Resume, Run
 from agentbridge.work import delivering, leases
 from agentbridge.work import worker as at_work
 from agentbridge.work.room import Room
@@ -145,25 +146,36 @@ def test_a_first_run_that_cannot_be_sent_is_never_tried_again(script: Script, al
 def test_a_look_claims_no_more_than_there_is_time_for(script: Script, alice: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(at_work, "CLAIM_SECONDS", 0)
     payer = register(script(pausing()))
-    for number in range(3):
-        ask(payer, alice, thread_id=f"thread-{number}")
-    assert len(at_work.find_work("one", Breakers(), Room(10), sweep=False)[0]) == 1
+    runs = [ask(payer, alice, thread_id=f"thread-{number}").pk for number in range(5)]
+    claimed = at_work.find_work("one", Breakers(), Room(10), sweep=False)[0]
+    assert {ticket.run_pk for ticket in claimed} == {runs[0], runs[-1]}  # one of each half: the oldest and the newest
     work()
-    assert Run.objects.filter(status=Run.Status.INTERRUPTED).count() == 2
+    assert Run.objects.filter(status=Run.Status.INTERRUPTED).count() == 3
 
 
 def test_a_look_seals_no_more_than_there_is_time_for(script: Script, alice: User, monkeypatch: Any) -> None:
-    payer = register(script(pausing(), pausing(), finishing()))
-    for number in range(2):
+    payer = register(script(pausing(), pausing(), pausing(), finishing()))
+    for number in range(3):
         ask(payer, alice, thread_id=f"thread-{number}")
     work()
     for case in Case.objects.all():
         decide(only_task(case), alice)
     monkeypatch.setattr(at_work, "SEAL_SECONDS", 0)
     tickets, more = at_work.find_work("one", Breakers(), Room(0), sweep=False)
-    assert (tickets, more, Case.objects.exclude(taken_at=None).count()) == ([], True, 1)
+    assert (tickets, more, Case.objects.exclude(taken_at=None).count()) == ([], True, 2)
     work()
-    assert Case.objects.filter(state="delivered").count() == 2
+    assert Case.objects.filter(state="delivered").count() == 3
+
+
+def test_who_decides_last_is_served_first_however_late_the_others_were_sealed(script: Script, alice: User) -> None:
+    payer = register(script(pausing(), pausing()))
+    early, late = (paused_case(payer, alice, thread_id=f"thread-{number}") for number in range(2))
+    for case in (early, late):
+        decide(only_task(case), alice)
+    for case in (late, early):
+        sealing.seal(case, now=timezone.now())
+    (first, _agent), *_others = resuming.claimable(timezone.now(), closed=set(), limit=9)
+    assert Resume.objects.get(pk=first).case == late
 
 
 def test_each_lease_runs_from_its_own_claim(script: Script, alice: User, settings: Any, monkeypatch: Any) -> None:
