@@ -38,6 +38,9 @@ from approvals.prepared import Addition, Change, Prepared, slot
 
 EXCERPT = 500
 other_runs = Prepared(lambda: Run.objects.filter(thread=slot("thread")).exclude(pk=slot("run")).values_list("run_id"))
+calls_before = Prepared(
+    lambda: ToolCall.objects.filter(run__thread=slot("thread"), run__lt=slot("run")).order_by("run", "position")
+)
 heads = Change(lambda: Run.objects.filter(pk=slot("run")), "http_status", "http_version_note", "bytes_sent")
 progress = Change(lambda: Run.objects.filter(pk=slot("run")), "bytes_received", "events")
 new_chunks = Addition(StreamChunk)
@@ -179,8 +182,7 @@ def reader_for(run: Run) -> Reader:
 
 def earlier_calls(run: Run) -> dict[str, CallView]:
     """Of the runs before this one on its thread; of those with one id, the newest."""
-    earlier = ToolCall.objects.filter(run__thread=run.thread, run__pk__lt=run.pk).order_by("run", "position")
-    return {call.tool_call_id: view_of(call) for call in earlier}
+    return {call.tool_call_id: view_of(call) for call in calls_before.rows(thread=run.thread_id, run=run.pk)}
 
 
 def input_of(run: Run) -> RunInput | None:

@@ -12,20 +12,24 @@ from django.utils.translation import gettext as _
 from agentbridge import trail, translation, visibility
 from agentbridge.models import Agent, Run, Thread
 from agentbridge.models.agents import key_of
+from agentbridge.runs import opening
 from agentbridge.wire import protocol
 from approvals import jsontext, locking, permissions
 from approvals.models import Case, Task, User
-from approvals.models.cases import State
 from approvals.models.people import Role
 from approvals.prepared import Addition, Prepared, slot
 from approvals.refusals import NotAllowed, Refused
 
-OPEN = (State.OPEN, State.SETTLED, State.QUARANTINED)
 enabled_agents = Prepared(lambda: Agent.objects.filter(pk=slot("agent"), enabled=True).values_list("pk"))
 threads_locked = Prepared(
     lambda: Thread.objects.select_for_update(no_key=True).filter(agent=slot("agent"), key=slot("key"))
 )
 runs_known = Prepared(lambda: Run.objects.filter(thread__agent=slot("agent"), key=slot("key")).values_list("pk")[:1])
+runs_in_flight = Prepared(
+    lambda: (
+        Run.objects.in_flight().filter(thread=slot("thread")).exclude(kind=Run.Kind.OBSERVED).values_list("pk")[:1]
+    )
+)
 new_threads = Addition(Thread)
 DEFAULTS = {"state": "{}", "tools": "[]", "context": "[]", "forwardedProps": "{}"}
 
@@ -160,14 +164,14 @@ def check_thread(thread: Thread) -> None:
         tasks = Task.objects.filter(case__in=cases).order_by("case", "position")
         ids = [translation.refs_of(task).get("interruptId") for task in tasks]
         raise ThreadOpen([id_ for id_ in ids if id_ is not None], [case.code for case in cases])
-    if Run.objects.in_flight().filter(thread=thread).exclude(kind=Run.Kind.OBSERVED).exists():
+    if runs_in_flight.rows(thread=thread.pk):
         raise ThreadBusy(_("A run of this thread has not ended yet."))
 
 
 def paused_by(thread: Thread) -> list[Case]:
     """The case that keeps the thread waiting, if any: also expired, blocked, or with a delivery in doubt."""
-    newest = Case.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("-pk").first()
-    return [newest] if newest is not None and newest.state in OPEN else []
+    newest = opening.newest_case(thread)
+    return [newest] if newest is not None and newest.state in opening.WAITING else []
 
 
 def _queue(thread: Thread, run_id: str, body: bytes, *, by: User | None, now: datetime) -> Run:
