@@ -35,24 +35,37 @@ BUSY_SECONDS = 5  # a caller may try again after so long
 PASSED_ON = ("Content-Encoding", "Retry-After", "WWW-Authenticate")  # how to read its bytes, and when to come again
 
 
+def as_problems(view: View) -> View:
+    """Refusals leave as problems, like the API's."""
+
+    @wraps(view)
+    async def asked(request: HttpRequest, *args: str, **place: str) -> HttpResponseBase:
+        try:
+            return await view(request, *args, **place)
+        except ApiProblem as problem:
+            return problems.response(problem)
+        except carrying.Full:
+            return problems.response(busy())
+        except ThreadOpen as refused:
+            return problems.response(refusals.of_open_thread(refused))
+        except Refused as refused:
+            return problems.response(problems.of_refusal(refused))
+        except ProtocolError as error:
+            return problems.response(refusals.of_protocol(error))
+
+    return csrf_exempt(asked)
+
+
 def guarded(kind: tokens.Kind) -> Callable[[View], View]:
-    """The agent of the address with the token of its caller or host; refusals leave as problems, like the API's."""
+    """The agent of the address with the token of its caller or host."""
 
     def decorate(view: View) -> View:
+        @as_problems
         @wraps(view)
         async def asked(request: HttpRequest, slug: str, **place: str) -> HttpResponseBase:
-            try:
-                return await view(request, await authenticated(request, slug, kind), **place)
-            except ApiProblem as problem:
-                return problems.response(problem)
-            except ThreadOpen as refused:
-                return problems.response(refusals.of_open_thread(refused))
-            except Refused as refused:
-                return problems.response(problems.of_refusal(refused))
-            except ProtocolError as error:
-                return problems.response(refusals.of_protocol(error))
+            return await view(request, await authenticated(request, slug, kind), **place)
 
-        return csrf_exempt(asked)
+        return asked
 
     return decorate
 
@@ -60,12 +73,17 @@ def guarded(kind: tokens.Kind) -> Callable[[View], View]:
 async def authenticated(request: HttpRequest, slug: str, kind: tokens.Kind) -> Agent:
     sent = request.headers.get("Authorization", "")
     agent: Agent | None = await carrying.here().threads.door(tokens.agent_of, slug, sent, kind)
-    if agent is not None:
-        return agent
+    if agent is None:
+        raise turned_away(request)
+    return agent
+
+
+def turned_away(request: HttpRequest) -> ApiProblem:
+    """Without a right token: what is told, once too often as well."""
     wait = rates.WRONG_TOKENS.wait(request.META.get("REMOTE_ADDR", ""), now=timezone.now())
     if wait:
-        raise ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
-    raise stranger()
+        return ApiProblem(429, "too_many", _("Too many requests. Wait a moment."), retry_after=wait)
+    return stranger()
 
 
 def stranger() -> ApiProblem:
@@ -73,16 +91,17 @@ def stranger() -> ApiProblem:
 
 
 @require_POST
-@guarded("caller")
-async def relay(request: HttpRequest, agent: Agent) -> HttpResponseBase:
+@as_problems
+async def relay(request: HttpRequest, slug: str) -> HttpResponseBase:
     """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
-    body = request.read()
+    body, relays = request.read(), carrying.here()
+    agent, asked = await relays.admitted(slug, request.headers.get("Authorization", ""), body)
+    if agent is None:
+        raise turned_away(request)
+    if agent.caller_decides and (case := await relays.db(_answered, agent, body)) is not None:
+        return await replayed(case)
     try:
-        if agent.caller_decides and (case := await carrying.here().db(_answered, agent, body)) is not None:
-            return await replayed(case)
-        relayed = await carrying.here().open(agent, body)
-    except carrying.Full:
-        raise busy() from None
+        relayed = await relays.open(agent, body, asked)
     except relaying.Unanswered as reason:
         status, code = (504, "agent_silent") if reason.late else (502, "agent_unreachable")
         raise ApiProblem(status, code, str(reason)) from None
@@ -133,10 +152,7 @@ async def thread_events(request: HttpRequest, agent: Agent, thread_id: str) -> H
         raise problems.bad_query(str(reason)) from None
     if follower is None:
         raise problems.not_found()
-    try:
-        return unbuffered(carrying.here().followed(following.follow(follower, db)), client.EVENT_STREAM)
-    except carrying.Full:
-        raise busy() from None
+    return unbuffered(carrying.here().followed(following.follow(follower, db)), client.EVENT_STREAM)
 
 
 @require_POST

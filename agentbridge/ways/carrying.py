@@ -15,9 +15,10 @@ from django.conf import settings
 
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Agent
-from agentbridge.ways import admission
+from agentbridge.ways import admission, tokens
 from agentbridge.ways.pull import Waits
 from agentbridge.ways.relay import Relayed, Threads
+from agentbridge.wire.record import RunInput
 from agentbridge.work.database import DatabaseThreads
 from agentbridge.work.leases import let_go, renew
 
@@ -42,10 +43,27 @@ class Relays:
         self._followers = 0
         self._tending: dict[str, asyncio.Task[None]] = {}
 
-    async def open(self, agent: Agent, body: bytes) -> Relayed:
-        """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
+    async def admitted(self, slug: str, authorization: str, body: bytes) -> tuple[Agent | None, RunInput | None]:
+        """The agent of this caller's token, and what the body asks of it, in one turn of a database thread.
+
+        Nothing of the body is said, or read, to whoever has no right token; nor before the caller's decisions in it are
+        known, where callers decide. Raises `Full` and what `admission` raises.
+        """
+        found: tuple[Agent | None, RunInput | None] = await self.threads.door(self._admitted, slug, authorization, body)
+        return found
+
+    def _admitted(self, slug: str, authorization: str, body: bytes) -> tuple[Agent | None, RunInput | None]:
+        agent = tokens.agent_of(slug, authorization, "caller")
+        return agent, None if agent is None or agent.caller_decides else self._checked(agent, body)
+
+    def _checked(self, agent: Agent, body: bytes) -> RunInput:
         self._check_room()
-        asked = await self.threads.door(admission.check, agent, body)
+        return admission.check(agent, body)
+
+    async def open(self, agent: Agent, body: bytes, asked: RunInput | None) -> Relayed:
+        """Raises `Full`, what `admission` raises, and `Unanswered`. Otherwise the answer's head is here."""
+        if asked is None:
+            asked = await self.threads.door(self._checked, agent, body)
         self._check_room()  # others came in meanwhile
         relayed = Relayed(agent, body, asked, self.owner, self.threads)
         task = asyncio.create_task(self._carry(relayed))

@@ -195,6 +195,18 @@ def test_only_the_callers_token_opens_the_relay(web: str, script: Script) -> Non
     assert not agent.posts
 
 
+def test_a_body_is_judged_for_nobody_without_the_token(web: str, script: Script) -> None:
+    caller = outside(web, script(finishing()))
+    told = httpx.post(caller.address(), content=b"{", headers={"Authorization": "Bearer csc_wrong"})
+    assert told.status_code == 401
+
+
+def test_a_process_that_is_full_judges_no_body(web: str, script: Script, settings: Any) -> None:
+    settings.WORKER_STREAMS = 0
+    told = outside(web, script(finishing())).run(b"{")
+    assert (told.status_code, told.json()["code"]) == (503, "busy")
+
+
 def test_a_run_id_is_used_once(web: str, script: Script) -> None:
     caller = outside(web, script(finishing()))
     caller.run()
