@@ -72,7 +72,7 @@ class Relays:
         for tend in (self._keep_leases, self._watch):
             if tend.__name__ not in self._tending or self._tending[tend.__name__].done():
                 self._tending[tend.__name__] = asyncio.create_task(tend())
-        await asyncio.shield(relayed.head)  # a caller who goes away now leaves the recording alone
+        await relayed.answered()
         return relayed
 
     def followed(self, frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

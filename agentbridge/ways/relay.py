@@ -70,6 +70,7 @@ class Relayed:
     def __init__(self, agent: Agent, body: bytes, asked: RunInput, owner: str, threads: Threads) -> None:
         self.agent, self.sent, self.asked, self.owner, self.threads = agent, body, asked, owner, threads
         self.head: asyncio.Future[client.Answer] = asyncio.get_running_loop().create_future()
+        self._known = asyncio.Event()  # that `head` is
         self.run: Run | None = None  # from arming on, as it was admitted
         self.ticket: Ticket | None = None
         self.page: Page | None = None
@@ -97,6 +98,11 @@ class Relayed:
             self.passage.finish()
             if self.passage.overrun:
                 log.warning("relay.caller_too_slow", run=self.run and self.run.pk)
+
+    async def answered(self) -> client.Answer:
+        """Its head. A caller who goes away meanwhile leaves the recording alone. Raises what stands in `head`."""
+        await self._known.wait()
+        return self.head.result()
 
     async def _ask(self) -> None:
         try:
@@ -134,12 +140,14 @@ class Relayed:
         if not self.head.done():
             self.head.set_exception(trouble)
             self.head.exception()  # read here, since the caller may be gone
+            self._known.set()
 
     async def _listen(self, answer: client.Answer, run: Run) -> None:
-        self.head.set_result(answer)
         self._trouble = wrong_type(answer)
         self.page = page = self.threads.keeper.open(run, head_of(answer), on_record=self._release)
         self._reading = asyncio.create_task(self._read(answer, page))
+        self.head.set_result(answer)
+        self._known.set()  # behind the reading: what came with the head then leaves with it
         [broken] = await asyncio.gather(self._reading, return_exceptions=True)
         if isinstance(broken, Exception):
             log.error("relay.not_read", run=run.pk, exc_info=broken)
