@@ -26,9 +26,7 @@ threads_locked = Prepared(
 )
 runs_known = Prepared(lambda: Run.objects.filter(thread__agent=slot("agent"), key=slot("key")).values_list("pk")[:1])
 runs_in_flight = Prepared(
-    lambda: (
-        Run.objects.in_flight().filter(thread=slot("thread")).exclude(kind=Run.Kind.OBSERVED).values_list("pk")[:1]
-    )
+    lambda: Run.objects.in_flight().filter(thread=slot("thread")).exclude(kind=Run.Kind.OBSERVED).values_list("pk")[:1]
 )
 new_threads = Addition(Thread)
 DEFAULTS = {"state": "{}", "tools": "[]", "context": "[]", "forwardedProps": "{}"}
