@@ -19,7 +19,7 @@ from agentbridge.wire import protocol
 from agentbridge.wire.reading import Reader
 from agentbridge.wire.record import ENDS, Echo, Fact, LateError, ResultView, RunView
 from agentbridge.wire.toolcalls import same_arguments
-from approvals import exhibits, intake, jsontext, reviewing
+from approvals import exhibits, intake, jsontext, locking, reviewing
 from approvals.models import Case, Task
 from approvals.models.cases import EndedBecause, State, Verdict
 
@@ -38,29 +38,32 @@ def results(run: Run, view: RunView, found: Sequence[ResultView], *, now: dateti
             continue
         mine = [each for each in view.results if each.tool_call_id == call_id]
         mine = mine[: next(n for n, each in enumerate(mine, start=1) if each is latest)]
-        if kept(task, run) < len(mine):  # asked before anybody has to wait for us: a result may be 10 MB
+        known = Task.objects.values_list("results", flat=True).get(pk=task.pk)
+        if kept(known, run) < len(mine):  # asked before anybody has to wait for us: a result may be 10 MB
             _keep(task, run, mine, now=now)
 
 
-def kept(task: Task, run: Run) -> int:
-    """How many results of this run are on the task already."""
-    results = Task.objects.values_list("results", flat=True).get(pk=task.pk)
+def kept(results: str | None, run: Run) -> int:
+    """How many results of this run are on a task already."""
     return sum(each["runId"] == run.run_id for each in jsontext.loads(results or "[]"))
 
 
 @transaction.atomic
 def _keep(task: Task, run: Run, mine: Sequence[ResultView], *, now: datetime) -> None:
-    """Those that are not on the task yet; they are kept in the order in which they came."""
-    task.refresh_from_db()
-    fresh = mine[kept(task, run) :]
+    """Those that are not on the task yet; they are kept in the order in which they came.
+
+    Counted under the lock: a sweep may read the same stream again beside the worker that still reads it.
+    """
+    _case, task = locking.locked(task)
+    fresh = mine[kept(task.results, run) :]
     if not fresh:
         return
-    is_first = is_owed(task)
     at = stamp(now)
     told = [{"runId": run.run_id, "toolCallId": each.tool_call_id, "text": each.text, "at": at} for each in fresh]
     reviewing.record_results(task, results=told, now=now)
     if run.resume is not None and run.resume.case_id == task.case_id:
         return
+    is_first = is_owed(task)  # as it was before these
     if is_first:
         reviewing.conclude(task, sentence="Accepted; the result came in a later run of the thread.", now=now)
     interim = run.pk == asking_run(task)

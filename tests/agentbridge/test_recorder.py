@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from typing import Any
 
@@ -16,8 +17,8 @@ from agentbridge.models import Agent, Incident, Run, StreamChunk, Thread, ToolCa
 from agentbridge.models.agents import key_of
 from agentbridge.runs import recorder
 from agentbridge.runs.recorder import Recording
-from approvals import exhibits
-from approvals.models import AuditEntry, Case, Queue, User
+from approvals import exhibits, reviewing
+from approvals.models import AuditEntry, Case, Queue, Task, User
 from tests import bridge_rows
 from tests.people import decide, only_task
 from tests.scripted_agent import call, failed, finished, frame, interrupt, result, started
@@ -241,6 +242,29 @@ def test_results_in_another_order_than_their_calls_are_all_kept(payer: Agent) ->
     record(asked(payer), started() + told + finished())
     tasks = Case.objects.get().tasks.order_by("position")
     assert [[row["text"] for row in json.loads(task.results or "[]")] for task in tasks] == [["a", "c"], ["b"]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_result_is_kept_once_however_many_read_it_at_once(payer: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(asked(payer), PAUSE)
+    later, whole = asked(payer), reviewing.record_results
+    sweep = threading.Thread(target=reads_again, args=(later,))
+
+    def beside_a_sweep(task: Task, **more: Any) -> None:
+        if not sweep.ident:
+            sweep.start()
+            sweep.join(0.5)  # longer than it needs, unless it has to wait for us
+        whole(task, **more)
+
+    monkeypatch.setattr(reviewing, "record_results", beside_a_sweep)
+    record(later, started() + result("paid") + finished())
+    sweep.join()
+    assert [row["text"] for row in json.loads(only_task(Case.objects.get()).results or "[]")] == ["paid"]
+
+
+def reads_again(run: Run) -> None:
+    recorder.replay(run)
+    connection.close()
 
 
 def test_no_ending_is_no_failure(payer: Agent) -> None:
