@@ -176,9 +176,11 @@ def refresh(run: Run, view: RunView, *, received: int) -> None:
     fresh = {"warnings": rows, "events": view.events, "bytes_received": received}
     if tuple(fresh.values()) == known:
         return
-    Run.objects.filter(pk=run.pk).update(**fresh)
-    _write_calls(run, view, Spelt.of(view).results)
-    protocolreport.count(run)
+    spelt = Spelt.of(view)
+    with transaction.atomic():  # whoever finds the counts as they are leaves it at that
+        Run.objects.filter(pk=run.pk).update(**fresh)
+        _write_calls(run, view, spelt.results)
+        protocolreport.count(run)
 
 
 def told(run: Run, view: RunView, warnings: Sequence[Warning]) -> list[dict[str, str]]:

@@ -195,21 +195,29 @@ def changed_calls(run: Run, view: RunView, *, now: datetime) -> None:
     case = opening.newest_case(run.thread)
     if case is None or case.state not in opening.WAITING or run.kind == Run.Kind.RESUMED:
         return
-    for task in case.tasks.select_related("case"):
+    for task in case.tasks.all():
         call = view.calls.get(translation.refs_of(task).get("gatedCallId") or "")
         if call is None:
             continue
         shown = exhibits.load(task.exhibits.order_by("-version")[0].body)
         other = call.args if run.pk != asking_run(task) else call.conflict
-        told = any(each["slug"] == "conflicting-arguments" for each in task.flags)
-        if other is None or told or shown.tool is None or same_arguments(shown.tool.args_text, other):
+        if other is None or shown.tool is None or same_arguments(shown.tool.args_text, other):
             continue
         warning = flag("conflicting-arguments", f"Conflicting arguments: before, this call was {shown.tool.args_text}")
         grown = replace(shown, tool=replace(shown.tool, args_text=other), flags=[*shown.flags, warning])
-        intake.refreeze(task, grown, now=now)
-        if case.taken_at is not None:
-            text = "After the answers were sealed, the call turned out to have other arguments."
-            incidents.open_one(case, Incident.Kind.OTHER_ARGUMENTS, text, task=task, run=run, now=now)
+        _change(task, grown, run=run, now=now)
+
+
+@transaction.atomic
+def _change(task: Task, grown: exhibits.Content, *, run: Run, now: datetime) -> None:
+    """The second version, once; and the incident that it is where the answers were sealed: both or neither."""
+    case, task = locking.locked(task)
+    if any(each["slug"] == "conflicting-arguments" for each in task.flags):
+        return
+    intake.refreeze(task, grown, now=now)
+    if case.taken_at is not None:
+        text = "After the answers were sealed, the call turned out to have other arguments."
+        incidents.open_one(case, Incident.Kind.OTHER_ARGUMENTS, text, task=task, run=run, now=now)
 
 
 def asking_run(task: Task) -> int | None:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from collections.abc import Callable
+from itertools import chain, repeat
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from agentbridge.delivery import incidents, sealing
 from agentbridge.delivery.tickets import Head
-from agentbridge.models import Agent, Incident, Run, StreamChunk, Thread, ToolCall
+from agentbridge.models import Agent, Incident, ProtocolNote, Run, StreamChunk, Thread, ToolCall
 from agentbridge.models.agents import key_of
-from agentbridge.runs import recorder
+from agentbridge.runs import protocolreport, recorder
 from agentbridge.runs.recorder import Recording
 from approvals import exhibits, reviewing
 from approvals.models import AuditEntry, Case, Queue, Task, User
 from tests import bridge_rows
-from tests.people import decide, only_task
+from tests.people import decide, in_seconds, only_task
 from tests.scripted_agent import call, failed, finished, frame, interrupt, result, started
 
 pytestmark = pytest.mark.django_db
@@ -48,11 +52,14 @@ def asked(agent: Agent, thread_id: str = "thread-1", **more: Any) -> Run:
 def record(run: Run, *parts: bytes) -> Run:
     recording = Recording(run)
     for part in parts:
-        said = part.replace(b"__THREAD__", run.thread.thread_id.encode()).replace(b"__RUN__", run.run_id.encode())
-        recording.keep(said, now=timezone.now())
+        recording.keep(said_by(run, part), now=timezone.now())
     recording.close(now=timezone.now())
     run.refresh_from_db()
     return run
+
+
+def said_by(run: Run, data: bytes) -> bytes:
+    return data.replace(b"__THREAD__", run.thread.thread_id.encode()).replace(b"__RUN__", run.run_id.encode())
 
 
 def warned(run: Run) -> list[str]:
@@ -194,6 +201,45 @@ def test_other_arguments_in_a_later_run_are_a_second_version_and_void_the_decisi
     assert (task.state, task.exhibits.count()) == ("open", 2)
     assert "conflicting-arguments" in flags(task.case)
     assert not task.decisions.live().exists()
+
+
+@pytest.fixture
+def stumbling(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`stumbling(where, name)`: the database is in trouble in the first call."""
+
+    def arrange(where: Any, name: str) -> None:
+        first_fails = chain([OperationalError("gone")], repeat(DEFAULT))
+        monkeypatch.setattr(where, name, Mock(side_effect=first_fails, wraps=getattr(where, name)))
+
+    return arrange
+
+
+def closed_at_last(run: Run, *parts: bytes) -> None:
+    """As trouble of the database is waited out: the same deed again."""
+    recording = Recording(run)
+    for part in parts:
+        recording.keep(said_by(run, part), now=timezone.now())
+    with pytest.raises(OperationalError):
+        recording.close(now=timezone.now())
+    recording.close(now=timezone.now())
+
+
+def test_other_arguments_after_sealing_are_an_incident_also_in_trouble(
+    payer: Agent, alice: User, stumbling: Callable[..., None]
+) -> None:
+    record(asked(payer), PAUSE)
+    decide(only_task(Case.objects.get()), alice)
+    assert sealing.seal(Case.objects.get(), now=in_seconds(3600))
+    stumbling(incidents, "open_one")
+    closed_at_last(asked(payer), started() + call(args='{"amount": 9999}') + finished())
+    assert [each.kind for each in Incident.objects.all()] == ["other_arguments"]
+    assert only_task(Case.objects.get()).exhibits.count() == 2
+
+
+def test_what_trailing_events_break_is_counted_also_in_trouble(payer: Agent, stumbling: Callable[..., None]) -> None:
+    stumbling(protocolreport, "count")
+    closed_at_last(asked(payer), started() + finished(), call(id_="tc-2"))
+    assert [note.count for note in ProtocolNote.objects.all()] == [3]
 
 
 def test_a_history_that_names_another_tool_is_flagged(payer: Agent) -> None:
