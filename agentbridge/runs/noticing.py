@@ -141,12 +141,12 @@ def other_run(carrier: Run, fact: Fact, *, now: datetime) -> None:
 def observe(carrier: Run, view: RunView, *, now: datetime) -> None:
     """H-4: seen in a stream, asked for by nobody here. It closes nothing."""
     thread, key = carrier.thread, key_of(view.run_id)
-    if Run.objects.filter(thread=thread, key=key).exists():
+    run, is_new = Run.objects.get_or_create(thread=thread, key=key, defaults={
+        "run_id": view.run_id, "kind": Run.Kind.OBSERVED, "status": Run.Status.RUNNING, "created_at": now,
+        "input": echoed_input(view), **concluding.stated(view),
+    })  # fmt: skip
+    if not is_new:
         return
-    run = Run.objects.create(
-        thread=thread, key=key, run_id=view.run_id, kind=Run.Kind.OBSERVED, status=Run.Status.RUNNING, created_at=now,
-        input=echoed_input(view), **concluding.stated(view),
-    )  # fmt: skip
     sentence = f"A run that nobody here asked for was seen in the answer to {carrier.run_id}."
     trail.of_run("run.observed", sentence, run=run, data={"status": view.status, "in": carrier.run_id}, now=now)
     concluding.write_seen(run, view, now=now)

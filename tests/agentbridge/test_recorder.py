@@ -19,8 +19,9 @@ from agentbridge.delivery import incidents, sealing
 from agentbridge.delivery.tickets import Head
 from agentbridge.models import Agent, Incident, ProtocolNote, Run, StreamChunk, Thread, ToolCall
 from agentbridge.models.agents import key_of
-from agentbridge.runs import protocolreport, recorder
+from agentbridge.runs import noticing, protocolreport, recorder
 from agentbridge.runs.recorder import Recording
+from agentbridge.wire.record import RunView
 from approvals import exhibits, reviewing
 from approvals.models import AuditEntry, Case, Queue, Task, User
 from tests import bridge_rows
@@ -189,6 +190,20 @@ def test_an_answer_from_elsewhere_ends_the_case(payer: Agent) -> None:
     case = Case.objects.get()
     assert (case.state, case.ended_because) == ("withdrawn", "answered_elsewhere")
     assert Run.objects.get(run_id="other").kind == "observed"
+
+
+def test_a_run_that_two_readers_see_at_once_is_observed_once(payer: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    carrier, whole = asked(payer), noticing.echoed_input
+
+    def beside_a_sweep(view: RunView) -> bytes:
+        monkeypatch.setattr(noticing, "echoed_input", whole)
+        noticing.observe(carrier, view, now=timezone.now())
+        return whole(view)
+
+    monkeypatch.setattr(noticing, "echoed_input", beside_a_sweep)
+    other = started() + finished()
+    record(carrier, other.replace(b"__RUN__", b"other") + started() + finished())
+    assert AuditEntry.objects.filter(verb="run.observed").count() == 1
 
 
 def test_other_arguments_in_a_later_run_are_a_second_version_and_void_the_decision(payer: Agent, alice: User) -> None:
