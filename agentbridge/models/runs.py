@@ -65,7 +65,7 @@ class Run(models.Model):
     accepted_at = models.DateTimeField(null=True, blank=True)  # RUN_STARTED seen
     ended_at = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(max_length=64, blank=True, default="")
-    lease_until = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)  # beyond its end, until its answer is read to its own
     fence = models.PositiveBigIntegerField(default=0)  # on every write of a worker
     next_try_at = models.DateTimeField(null=True, blank=True)
     http_status = models.PositiveIntegerField(null=True, blank=True)
@@ -89,7 +89,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["status", "next_try_at"], condition=Q(status="queued"), name="run_queue"),
             models.Index(fields=["thread", "id"], name="run_thread"),
-            models.Index(fields=["lease_until"], condition=Q(status__in=["queued", "running"]), name="run_lease"),
+            models.Index(fields=["lease_until"], condition=Q(lease_until__isnull=False), name="run_lease"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["thread", "key"], name="one_run_id_per_thread"),

@@ -25,13 +25,11 @@ from approvals.models import Case
 from approvals.prepared import Change, Prepared, slot
 
 START = ("accepted_at", "protocol_version", "parent_run_id")
-END = (
-    "status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot", "lease_owner",
-    "lease_until",
-)  # fmt: skip
+END = ("status", "ended_at", "dialect", "outcome", "events", "error", "error_code", "warnings", "snapshot")
 GROWING = ("warnings", "events", "bytes_received")
 starts = Change(lambda: Run.objects.filter(pk=slot("run"), accepted_at=None), *START)
 ends = Change(lambda: Run.objects.filter(pk=slot("run")), *END)
+closed = Change(lambda: Run.objects.filter(pk=slot("run"), lease_until__isnull=False), "lease_owner", "lease_until")
 grown = Prepared(lambda: Run.objects.filter(pk=slot("run")).values_list(*GROWING))
 runs_locked = Prepared(
     lambda: (
@@ -132,6 +130,11 @@ def conclude(run: Run, view: RunView, *, head: Head, now: datetime) -> None:
         protocolreport.count_locked(run)
 
 
+def close(run: Run) -> None:
+    """Its answer was read to the end and acted on; until then its lease says that a lost worker's sweep has to."""
+    closed.set({"lease_owner": "", "lease_until": None}, run=run.pk)
+
+
 def understood(run: Run, view: RunView) -> tuple[Dialect, Sequence[Pause], Sequence[Warning]]:
     return dialects.recognise(view, run.thread.agent.dialect)
 
@@ -197,7 +200,6 @@ def _write_end(run: Run, view: RunView, dialect: Dialect, spelt: Spelt, *, statu
     run.error_code = column(view.error_code, 200)
     run.warnings = jsontext.dumps(told(run, view, [*warnings, *spelt.warnings]))
     run.snapshot = spelt.snapshot
-    run.lease_owner, run.lease_until = "", None
     ends.set({name: getattr(run, name) for name in END}, run=run.pk)
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from agentbridge import trail, translation
 from agentbridge.delivery import incidents, watch
 from agentbridge.dialects.contract import flag
-from agentbridge.models import Incident, Resume, Run
+from agentbridge.models import Incident, Interrupt, Resume, Run
 from agentbridge.models.agents import key_of
 from agentbridge.runs import concluding, opening
 from agentbridge.wire import protocol
@@ -87,9 +87,13 @@ def stamp(at: datetime) -> str:
 
 
 def task_of_call(run: Run, tool_call_id: str) -> Task | None:
-    """The newest question about this call on the run's thread; for a resumed run, its own case's first."""
+    """The newest question about this call on the run's thread; for a resumed run, its own case's first.
+
+    A later run asks about later calls, whatever their ids: an old stream that is read again knows nothing of them.
+    """
     thread = run.thread
-    asked = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key)
+    later = Interrupt.objects.filter(run__thread=thread, run__gt=run.pk, task__isnull=False)
+    asked = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).exclude(pk__in=later.values("task"))
     tasks = asked.defer("results").select_related("case").order_by("-pk")
     about = [task for task in tasks if tool_call_id in names_of(task)]
     own = [task for task in about if run.resume is not None and task.case_id == run.resume.case_id]
@@ -171,8 +175,8 @@ def answered_elsewhere(carrier: Run, fact: Echo, *, now: datetime) -> None:
     entries = jsontext.loads(fact.resume)
     listed = entries if isinstance(entries, list) else []
     ids = {entry.get("interruptId") for entry in listed if isinstance(entry, dict)}
-    case = opening.newest_case(carrier.thread)
-    if case is None or case.state not in opening.WAITING or case.taken_at is not None:
+    case = opening.waiting_case(carrier)
+    if case is None or case.taken_at is not None:
         return
     if any(translation.refs_of(task).get("interruptId") in ids for task in case.tasks.all()):
         reviewing.withdraw(case, because=EndedBecause.ANSWERED_ELSEWHERE, now=now)
@@ -185,15 +189,16 @@ def last_words(run: Run, reader: Reader, *, now: datetime) -> None:
         concluding.refresh(run, view, received=reader.bytes)
         changed_calls(run, view, now=now)
     last = reader.runs[-1] if reader.runs else None
-    if last is not None and not last.ours and not last.known and last.interrupts:
+    unknown = last is not None and not last.ours and not last.known
+    if last is not None and unknown and last.interrupts and not opening.moved_on(run):
         seen = Run.objects.select_related("thread__agent").get(thread=run.thread, key=key_of(last.run_id))
         concluding.open_seen(seen, last, now=now)
 
 
 def changed_calls(run: Run, view: RunView, *, now: datetime) -> None:
     """A call that waits for an answer turned up again with other arguments: a second frozen version, the first kept."""
-    case = opening.newest_case(run.thread)
-    if case is None or case.state not in opening.WAITING or run.kind == Run.Kind.RESUMED:
+    case = None if run.kind == Run.Kind.RESUMED else opening.waiting_case(run)
+    if case is None:
         return
     for task in case.tasks.all():
         call = view.calls.get(translation.refs_of(task).get("gatedCallId") or "")

@@ -13,7 +13,7 @@ from django.db.models import OuterRef, Subquery
 from agentbridge import flagging, translation
 from agentbridge.delivery import outgoing
 from agentbridge.dialects.contract import Dialect, Pause, flag
-from agentbridge.models import DeliveryState, Resume, Run, Thread
+from agentbridge.models import DeliveryState, Interrupt, Resume, Run, Thread
 from agentbridge.wire import protocol
 from agentbridge.wire.record import RunView
 from agentbridge.wire.saying import words_of_users
@@ -103,6 +103,17 @@ def newest_case(thread: Thread) -> Case | None:
     return newest_cases.first(agent=thread.agent.slug, key=thread.key)
 
 
+def waiting_case(run: Run) -> Case | None:
+    """What waits on its thread and this run may have news of."""
+    case = newest_case(run.thread)
+    return None if case is None or case.state not in WAITING or moved_on(run) else case
+
+
+def moved_on(run: Run) -> bool:
+    """Has a later run of its thread asked something? An old stream that is read again is no news of that."""
+    return Interrupt.objects.filter(run__thread=run.thread_id, run__gt=run.pk).exists()
+
+
 def asked_before(thread: Thread, pauses: Sequence[Pause]) -> dict[str, Task]:
     """K-4: the same id, or the same call with equal arguments, was a question of this thread before."""
     earlier = Task.objects.filter(agent=thread.agent.slug, thread_key=thread.key).order_by("pk")
@@ -138,8 +149,8 @@ def notice_end(run: Run, *, now: datetime) -> None:
     """T-86, S-3: a success that we did not cause closes nothing; it is flagged, and an operator decides."""
     if run.status != Run.Status.SUCCEEDED or run.kind == Run.Kind.RESUMED:
         return
-    case = newest_case(run.thread)
-    if case is None or case.state not in WAITING:
+    case = waiting_case(run)
+    if case is None:
         return
     said = flag("closed-by-agent", "Closed by the agent without our answer: a later run of this thread finished.")
     for task in case.tasks.all():

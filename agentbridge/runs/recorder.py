@@ -37,7 +37,14 @@ from approvals import clock
 from approvals.prepared import Addition, Change, Prepared, slot
 
 EXCERPT = 500
-other_runs = Prepared(lambda: Run.objects.filter(thread=slot("thread")).exclude(pk=slot("run")).values_list("run_id"))
+other_runs = Prepared(  # without those that were first seen in its own stream, by whoever read it before
+    lambda: (
+        Run.objects.filter(thread=slot("thread"))
+        .exclude(pk=slot("run"))
+        .exclude(pk__gt=slot("run"), kind=Run.Kind.OBSERVED)
+        .values_list("run_id")
+    )
+)
 calls_before = Prepared(
     lambda: ToolCall.objects.filter(run__thread=slot("thread"), run__lt=slot("run")).order_by("run", "position")
 )
@@ -124,6 +131,7 @@ class Recording:
         if self.view is None or not self.view.ended:  # not one word that could be read
             concluding.conclude(self.run, self.unstarted(cut), head=self.head, now=now)
         noticing.last_words(self.run, self.reader, now=now)
+        concluding.close(self.run)
 
     def unstarted(self, cut: str | None) -> RunView:
         return RunView(
@@ -208,4 +216,7 @@ def replay(run: Run, *, now: datetime | None = None) -> RunView | None:
     for data in run.chunks.order_by("n").values_list("data", flat=True).iterator():
         facts += recording.read(bytes(data))
     recording.act(facts, now=now)
-    return recording.view if recording.ended else None
+    if not recording.ended and run.status in concluding.UNDECIDED:
+        return None
+    recording.close(now=now)
+    return recording.view

@@ -26,7 +26,7 @@ def renew(owner: str, tickets: Sequence[Ticket]) -> None:
     resumes = Resume.objects.filter(pk__in=[ticket.resume_pk for ticket in tickets if ticket.resume_pk is not None])
     leased: tuple[QuerySet[Any], ...] = (
         resumes.filter(state__in=["leased", "armed", "accepted"]),
-        Run.objects.in_flight().filter(pk__in=[ticket.run_pk for ticket in tickets]),
+        Run.objects.filter(pk__in=[ticket.run_pk for ticket in tickets]),  # ended ones too, while they are read on
     )
     mine = [rows.filter(lease_owner=owner, lease_until__gt=now) for rows in leased]
     for rows in mine:
@@ -40,6 +40,7 @@ def renew(owner: str, tickets: Sequence[Ticket]) -> None:
 def let_go(ticket: Ticket) -> None:
     """A worker that is through with an attempt holds nothing of it; what it left unfinished is swept at once."""
     now = clock.now()
-    Run.objects.in_flight().filter(pk=ticket.run_pk, fence=ticket.fence).update(lease_until=now)
+    held = Run.objects.filter(pk=ticket.run_pk, fence=ticket.fence, lease_until__isnull=False)
+    held.update(lease_until=now)
     mine = Resume.objects.filter(pk=ticket.resume_pk or 0, fence=ticket.fence)
     mine.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)

@@ -18,7 +18,7 @@ from agentbridge import trail
 from agentbridge.delivery import ledger, resuming, standing
 from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
-from agentbridge.runs import queueing, recorder
+from agentbridge.runs import concluding, queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
 from agentbridge.work.database import SHUT
 from approvals.models.cases import State
@@ -36,6 +36,8 @@ def sweep(now: datetime) -> None:
         _tolerant(_lost_delivery, resume.pk, now)
     for run in lost_first_runs(now):
         _tolerant(_lost_first_run, run.pk, now)
+    for run in half_read(now):
+        _tolerant(_lost_reading, run.pk, now)
     for resume in too_late(now):
         _tolerant(_put_aside, resume.pk, now)
 
@@ -82,6 +84,12 @@ def _read_again(run: Run, now: datetime) -> None:
 def lost_first_runs(now: datetime) -> list[Run]:
     waiting = Run.objects.in_flight().filter(kind=Run.Kind.FIRST, lease_until__lte=now)
     return list(waiting.order_by("pk")[:LIMIT])
+
+
+def half_read(now: datetime) -> list[Run]:
+    """Ended, and their workers were lost before they had read and done all that was said."""
+    ended = Run.objects.filter(lease_until__lte=now).exclude(status__in=[Run.Status.QUEUED, Run.Status.RUNNING])
+    return list(ended.order_by("pk")[:LIMIT])
 
 
 @transaction.atomic
@@ -153,3 +161,9 @@ def _lost_first_run(pk: int, now: datetime) -> None:
     with transaction.atomic():
         if Run.objects.filter(pk=pk, lease_until__lte=now, status=Run.Status.RUNNING).exists():
             lose(run, now=now)
+
+
+def _lost_reading(pk: int, now: datetime) -> None:
+    run = Run.objects.select_related("thread__agent").get(pk=pk)
+    _read_again(run, now)
+    concluding.close(run)

@@ -16,12 +16,24 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing, settling
-from agentbridge.models import Resume, Run
+from agentbridge.models import Incident, Resume, Run
 from agentbridge.work import sweeping
 from approvals.models import Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, verbs
-from tests.scripted_agent import Answer, ScriptedAgent, finishing, pausing
+from tests.scripted_agent import (
+    Answer,
+    ScriptedAgent,
+    call,
+    failed,
+    finished,
+    finishing,
+    frame,
+    interrupt,
+    pausing,
+    result,
+    started,
+)
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,10 +70,14 @@ def killed_at(point: str) -> None:
 
 def recover() -> None:
     """The leases of the dead run out, and another worker works for as long as anything is still under way."""
+    lapse()
+    until(comes_to_rest, "the end of every delivery")
+
+
+def lapse() -> None:
     past = timezone.now() - timedelta(seconds=1)
     Resume.objects.filter(lease_until__isnull=False).update(lease_until=past)
-    Run.objects.in_flight().filter(lease_until__isnull=False).update(lease_until=past)
-    until(comes_to_rest, "the end of every delivery")
+    Run.objects.filter(lease_until__isnull=False).update(lease_until=past)
 
 
 def comes_to_rest() -> bool:
@@ -141,9 +157,34 @@ def test_a_killed_first_run_is_never_sent_twice(
     assert Case.objects.count() == (status == "interrupted")
 
 
-def test_a_worker_that_wakes_after_its_lease_sends_nothing(
-    agent: ScriptedAgent, case: Case, settings: Any
+CALL = {"id": "tc-1", "type": "function", "function": {"name": "pay", "arguments": '{"amount": 12.50}'}}
+RETOLD = frame(
+    type="MESSAGES_SNAPSHOT",
+    messages=[
+        {"id": "a", "role": "assistant", "toolCalls": [CALL]},
+        {"id": "m", "role": "tool", "toolCallId": "tc-1", "content": "paid"},
+    ],
+)
+OPEN = frame(type="MESSAGES_SNAPSHOT", messages=[{"id": "a", "role": "assistant", "toolCalls": [CALL]}])
+
+
+@pytest.mark.parametrize("stream", [RETOLD + finished() + failed("late"), result("paid") + finished() + failed("late")])
+@pytest.mark.parametrize("point", ["before_conclude", "concluded"])
+def test_what_was_said_with_the_end_and_after_it_is_not_lost(
+    script: Script, alice: User, point: str, stream: bytes
 ) -> None:
+    asking = Answer([started() + call() + OPEN + finished(interrupt())])
+    case = paused_case(register(script(asking, Answer([started() + stream]))), alice)
+    decide(only_task(case), alice)
+    killed_at(point)
+    recover()
+
+    assert (delivery(case).state, verbs(case).count("task.result")) == ("finished", 1)
+    assert [incident.kind for incident in Incident.objects.filter(case=case)] == ["late_error"]
+    assert not Run.objects.filter(lease_until__isnull=False).exists()
+
+
+def test_a_worker_that_wakes_after_its_lease_sends_nothing(agent: ScriptedAgent, case: Case, settings: Any) -> None:
     """R-05: between claiming and arming; the lease passes to others meanwhile."""
     now = timezone.now()
     resume = sealing.seal(case, now=now)

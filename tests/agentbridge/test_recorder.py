@@ -22,10 +22,11 @@ from agentbridge.models.agents import key_of
 from agentbridge.runs import noticing, protocolreport, recorder
 from agentbridge.runs.recorder import Recording
 from agentbridge.wire.record import RunView
+from agentbridge.work import sweeping
 from approvals import exhibits, reviewing
 from approvals.models import AuditEntry, Case, Queue, Task, User
 from tests import bridge_rows
-from tests.people import decide, in_seconds, only_task
+from tests.people import decide, in_seconds, only_task, verbs
 from tests.scripted_agent import call, failed, finished, frame, interrupt, result, started
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +95,26 @@ def test_reading_it_again_changes_nothing(payer: Agent) -> None:
     before = (Case.objects.count(), AuditEntry.objects.count(), only_task(Case.objects.get()).results)
     assert recorder.replay(run) is not None
     assert (Case.objects.count(), AuditEntry.objects.count(), only_task(Case.objects.get()).results) == before
+
+
+def test_an_old_stream_that_is_read_again_says_nothing_about_later_questions(payer: Agent) -> None:
+    old = record(asked(payer), started() + call(args='{"amount": 1}') + result("paid") + finished())
+    record(asked(payer), PAUSE)
+    before = verbs(Case.objects.get())
+    Run.objects.filter(pk=old.pk).update(lease_until=timezone.now())
+    sweeping.sweep(timezone.now())
+    old.refresh_from_db()
+    assert old.lease_until is None
+    assert verbs(Case.objects.get()) == before
+
+
+def test_a_pause_that_was_only_seen_is_opened_by_whoever_reads_on(payer: Agent) -> None:
+    run = asked(payer, lease_until=timezone.now())
+    seen = (started() + call() + finished(interrupt())).replace(b"__RUN__", b"other")
+    Recording(run).keep(said_by(run, started() + finished() + seen), now=timezone.now())
+    assert not Case.objects.exists()
+    sweeping.sweep(timezone.now())
+    assert "seen-in-replay" in flags(Case.objects.get())
 
 
 def test_a_crash_between_storing_and_reading_is_made_good(payer: Agent) -> None:

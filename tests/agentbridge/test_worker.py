@@ -207,6 +207,15 @@ def test_a_heartbeat_renews_only_ones_own_living_leases(script: Script, alice: U
     assert ends[0] > soon and ends[1:] == [past, soon, soon]
 
 
+def test_a_heartbeat_renews_the_lease_of_an_ended_run_that_is_read_on(script: Script, alice: User) -> None:
+    ask(register(script(pausing())), alice)
+    tickets, _more = at_work.find_work("one", Breakers(), Room(10), sweep=False)
+    soon = timezone.now() + timedelta(seconds=1)
+    Run.objects.update(status=Run.Status.SUCCEEDED, lease_until=soon)
+    leases.renew("one", tickets)
+    assert Run.objects.filter(lease_until__gt=soon).exists()
+
+
 @pytest.mark.postgres
 def test_a_row_that_is_held_costs_the_others_no_lease(script: Script, alice: User) -> None:
     payer = register(script(pausing()))

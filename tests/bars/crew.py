@@ -124,7 +124,7 @@ class Crew:
         """The time of every lease is over, without waiting for it: busy machines need long leases."""
         past = timezone.now() - timedelta(seconds=1)
         Resume.objects.filter(lease_until__isnull=False).update(lease_until=past)
-        Run.objects.in_flight().filter(lease_until__isnull=False).update(lease_until=past)
+        Run.objects.filter(lease_until__isnull=False).update(lease_until=past)
 
     def agent(self, fault: str, *, at_start: bool = False, **wanted: Any) -> Agent:
         """An agent that plays this fault; known by a slug of the same name."""
