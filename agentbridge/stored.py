@@ -135,6 +135,7 @@ ENDS = (
 )  # fmt: skip
 RUNS = (
     _("The worker was lost: what became of the run is not known."),
+    _("Three workers were lost on this run: what became of it is not known."),
     _("We stopped reading: the run took longer than %(seconds)s seconds."),
     _("A frame is larger than the limit of %(limit)s bytes."),
     _("The stream is larger than the limit of %(limit)s bytes."),

@@ -1,4 +1,4 @@
-"""A run keeps its lease until its answer is read to the end."""
+"""A run keeps its lease until its answer is read to the end, and who was lost on reading it again is counted."""
 
 from django.db import migrations, models
 from django.db.models import Q
@@ -10,6 +10,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AddField("run", "lost_readers", models.PositiveSmallIntegerField(default=0)),
         migrations.RemoveIndex("run", "run_lease"),
         migrations.AddIndex(
             "run", models.Index(fields=["lease_until"], condition=Q(lease_until__isnull=False), name="run_lease")

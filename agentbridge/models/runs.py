@@ -66,6 +66,7 @@ class Run(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(max_length=64, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)  # beyond its end, until its answer is read to its own
+    lost_readers = models.PositiveSmallIntegerField(default=0)  # began to read its bytes again and never came back
     fence = models.PositiveBigIntegerField(default=0)  # on every write of a worker
     next_try_at = models.DateTimeField(null=True, blank=True)
     http_status = models.PositiveIntegerField(null=True, blank=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 
+from agentbridge.delivery.moves import Lost
 from agentbridge.delivery.tickets import Ticket
 from agentbridge.models import Resume, Run
 from approvals import clock
+
+READER = "reader"  # whoever reads again what a lost worker left
+READERS = 3  # that may be lost on one stream
 
 
 def renew(owner: str, tickets: Sequence[Ticket]) -> None:
@@ -44,3 +48,21 @@ def let_go(ticket: Ticket) -> None:
     held.update(lease_until=now)
     mine = Resume.objects.filter(pk=ticket.resume_pk or 0, fence=ticket.fence)
     mine.filter(state__in=["leased", "armed", "accepted"]).update(lease_until=now)
+
+
+def begin_reading(run: Run, *, now: datetime) -> bool:
+    """On record before the first byte is read again: what kills its reader must not kill one after the other.
+
+    False: so many began and never came back that nobody should. Raises `Lost` where another is at it.
+    """
+    free = Run.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), pk=run.pk)
+    until = clock.at_least(now) + timedelta(seconds=settings.LEASE_SECONDS)
+    if not free.update(lease_owner=READER, lease_until=until, lost_readers=F("lost_readers") + 1):
+        raise Lost(run)
+    return Run.objects.filter(pk=run.pk, lost_readers__lte=READERS).exists()
+
+
+def end_reading(run: Run, *, now: datetime) -> None:
+    """Its reader came back, with whatever it found: it is none of the lost ones."""
+    Run.objects.filter(pk=run.pk, lost_readers__gt=0).update(lost_readers=F("lost_readers") - 1)
+    Run.objects.filter(pk=run.pk, lease_owner=READER).update(lease_until=now)

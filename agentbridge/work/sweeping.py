@@ -20,6 +20,7 @@ from agentbridge.delivery.moves import Lost, move
 from agentbridge.models import DeliveryState, Resume, Run
 from agentbridge.runs import concluding, queueing, recorder
 from agentbridge.wire.classify import REPLAYABLE
+from agentbridge.work import leases
 from agentbridge.work.database import SHUT
 from approvals.models.cases import State
 from approvals.trail import anchors
@@ -68,17 +69,23 @@ def _tolerant(deed: Callable[[int, datetime], None], pk: int, now: datetime) -> 
         log.exception("sweep.failed", deed=deed.__name__, pk=pk)
 
 
-def _read_again(run: Run, now: datetime) -> None:
+def _read_again(run: Run, now: datetime) -> bool:
     """The end may be on record already. Where reading fails, what became of the run stays unknown, and is said so.
 
-    A database in trouble is no such failure: the next round reads it again.
+    A database in trouble is no such failure: the next round reads it again. False: too many were lost on it.
     """
+    if not leases.begin_reading(run, now=now):
+        log.error("sweep.left_unread", run=run.pk)
+        return False
     try:
         recorder.replay(run, now=now)
     except SHUT:
         raise
     except Exception:
         log.exception("sweep.replay_failed", run=run.pk)
+    finally:
+        leases.end_reading(run, now=now)
+    return True
 
 
 def lost_first_runs(now: datetime) -> list[Run]:
@@ -109,8 +116,9 @@ def _put_aside(pk: int, now: datetime) -> None:
 
 def _lost_delivery(pk: int, now: datetime) -> None:
     run = Run.objects.filter(resume=pk).select_related("thread__agent").order_by("-attempt").first()
+    is_readable = True
     if run is not None and run.armed_at is not None and run.chunks.exists():
-        _read_again(run, now)
+        is_readable = _read_again(run, now)
     with transaction.atomic():
         resume = resuming.locked(pk)
         if resume.lease_until is None or resume.lease_until > now:
@@ -118,7 +126,7 @@ def _lost_delivery(pk: int, now: datetime) -> None:
         if resume.state == DeliveryState.LEASED:
             _lost_before_arming(resume, now)
         elif resume.state in (DeliveryState.ARMED, DeliveryState.ACCEPTED) and run is not None:
-            _lost_after_arming(resume, run, now)
+            _lost_after_arming(resume, run, now, is_readable=is_readable)
 
 
 def _lost_before_arming(resume: Resume, now: datetime) -> None:
@@ -128,11 +136,12 @@ def _lost_before_arming(resume: Resume, now: datetime) -> None:
     resuming.ended_early(resume, now=now)
 
 
-def _lost_after_arming(resume: Resume, run: Run, now: datetime) -> None:
-    """Bytes may have left. Only an agent proven replay-safe is asked again, when no run can still be at work."""
-    lose(run, now=now)
+def _lost_after_arming(resume: Resume, run: Run, now: datetime, *, is_readable: bool) -> None:
+    """Bytes may have left. Only an agent proven replay-safe is asked again, when no run can still be at work; and none
+    whose answer cannot be read: it would say the same."""
+    lose(run, now=now, is_readable=is_readable)
     lost = resume.lost_leases + 1
-    if run.way != Run.Way.PUSH and standing.replay_class(resume.agent, now=now) in REPLAYABLE:
+    if is_readable and run.way != Run.Way.PUSH and standing.replay_class(resume.agent, now=now) in REPLAYABLE:
         again = (run.armed_at or now) + timedelta(seconds=settings.RUN_SECONDS)
         sentence = "The worker was lost after bytes may have left; this agent may be asked again."
         move(
@@ -142,14 +151,19 @@ def _lost_after_arming(resume: Resume, run: Run, now: datetime) -> None:
         return
     to = DeliveryState.IN_DOUBT if resume.state == DeliveryState.ARMED else DeliveryState.OUTCOME_UNKNOWN
     sentence = "The worker was lost after bytes may have left: whether the agent acted is unknown."
+    if not is_readable:
+        sentence = "Three workers were lost on this delivery; it needs a person."
     move(resume, to, sentence=sentence, run=run, now=now, lost_leases=lost, answer_class="H")
 
 
-def lose(run: Run, *, now: datetime) -> None:
+def lose(run: Run, *, now: datetime, is_readable: bool) -> None:
     """What became of the run is not known. Its worker's name stays: late news of it are still news."""
+    sentence = "The worker was lost: what became of the run is not known."
+    if not is_readable:
+        sentence = "Three workers were lost on this run: what became of it is not known."
     known = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
     if known.update(status=Run.Status.UNKNOWN, ended_at=now, lease_until=None, answer_class="H"):
-        trail.of_run("run.unknown", "The worker was lost: what became of the run is not known.", run=run, now=now)
+        trail.of_run("run.unknown", sentence, run=run, now=now)
 
 
 def _lost_first_run(pk: int, now: datetime) -> None:
@@ -157,10 +171,9 @@ def _lost_first_run(pk: int, now: datetime) -> None:
     if run.status == Run.Status.QUEUED:
         queueing.requeue(run, now=now)
         return
-    _read_again(run, now)
+    is_readable = _read_again(run, now)
     with transaction.atomic():
-        if Run.objects.filter(pk=pk, lease_until__lte=now, status=Run.Status.RUNNING).exists():
-            lose(run, now=now)
+        lose(run, now=now, is_readable=is_readable)
 
 
 def _lost_reading(pk: int, now: datetime) -> None:

@@ -18,7 +18,7 @@ from agentbridge.models import Incident, Run
 from agentbridge.runs import concluding, noticing, queueing
 from agentbridge.runs.recorder import Recording
 from agentbridge.wire.reading import Reader
-from agentbridge.work import database, delivering, sweeping
+from agentbridge.work import database, delivering, leases, sweeping
 from agentbridge.work import worker as at_work
 from agentbridge.work.room import Room
 from agentbridge.work.worker import Worker, find_work
@@ -120,6 +120,18 @@ def test_what_could_not_be_read_again_is_read_in_the_next_round(
     sweeping.sweep(timezone.now())
     sweeping.sweep(timezone.now())
     assert [verbs(case).count(f"delivery.{state}") for state in ("accepted", "in_doubt")] == [1, 0]
+
+
+def test_trouble_is_no_loss_of_a_reader(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(Recording, "act", Mock(side_effect=KeyError("killed before it understood")))
+        work()
+    with monkeypatch.context() as away:
+        away.setattr(concluding, "accepted", Mock(side_effect=OperationalError("the server went away")))
+        for _ in range(leases.READERS + 1):
+            sweeping.sweep(timezone.now())
+    sweeping.sweep(timezone.now())
+    assert delivery(case).state == "finished"
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["undone", "unheard"])

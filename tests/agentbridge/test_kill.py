@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from agentbridge.delivery import resuming, sealing, settling
 from agentbridge.models import Incident, Resume, Run
-from agentbridge.work import sweeping
-from approvals.models import Case, User
+from agentbridge.work import leases, sweeping
+from approvals.models import AuditEntry, Case, User
 from tests.bridge_work import Script, ask, delivery, paused_case, register, work
 from tests.people import decide, in_seconds, only_task, verbs
 from tests.scripted_agent import (
@@ -182,6 +182,29 @@ def test_what_was_said_with_the_end_and_after_it_is_not_lost(
     assert (delivery(case).state, verbs(case).count("task.result")) == ("finished", 1)
     assert [incident.kind for incident in Incident.objects.filter(case=case)] == ["late_error"]
     assert not Run.objects.filter(lease_until__isnull=False).exists()
+
+
+def test_a_stream_that_kills_its_readers_goes_to_a_person(case: Case) -> None:
+    for _ in range(1 + leases.READERS):
+        killed_at("before_conclude")
+        lapse()
+    recover()
+
+    assert (delivery(case).state, delivery(case).lost_leases) == ("outcome_unknown", 1)
+    assert delivery(case).note == "Three workers were lost on this delivery; it needs a person."
+
+
+def test_a_first_stream_that_kills_its_readers_is_unknown(agent: ScriptedAgent, alice: User) -> None:
+    run = ask(register(agent), alice)
+    for _ in range(1 + leases.READERS):
+        killed_at("before_conclude")
+        lapse()
+    recover()
+
+    run.refresh_from_db()
+    assert (run.status, run.lease_until) == ("unknown", None)
+    told = AuditEntry.objects.get(verb="run.unknown").sentence
+    assert told == "Three workers were lost on this run: what became of it is not known."
 
 
 def test_a_worker_that_wakes_after_its_lease_sends_nothing(agent: ScriptedAgent, case: Case, settings: Any) -> None:
