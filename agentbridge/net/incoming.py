@@ -7,6 +7,7 @@ import ssl
 from typing import cast
 
 ROOM = 256 * 1024  # so much may lie here; then the other side is told to wait, by TCP itself
+PORTION = 64 * 1024  # so much is handed out in one turn of the loop: in chunks of one byte it is read for 0.1 s
 
 
 class Incoming(asyncio.Protocol):
@@ -51,14 +52,16 @@ class Incoming(asyncio.Protocol):
         self._wake()
 
     async def take(self, until: float) -> bytes:
-        """What came; b"" at its end. Raises TimeoutError at `until`; where it broke, ConnectionError behind it all."""
-        if not (self._fresh or self._over):
+        """The next that came; b"" at the end. Raises TimeoutError at `until`; where it broke, ConnectionError behind all."""
+        if self._fresh:
+            await asyncio.sleep(0)  # whoever says much at once must not keep the loop from all others
+        elif not self._over:
             await self._news(until)
         if not self._fresh and self._trouble is not None:
             raise ConnectionError from self._trouble  # a TimeoutError may be among them, which was not ours
-        taken = bytes(self._fresh)
-        self._fresh.clear()
-        if self._full:
+        taken = bytes(self._fresh[:PORTION])
+        del self._fresh[:PORTION]
+        if self._full and len(self._fresh) <= ROOM:
             self._full = False
             self._transport.resume_reading()
         return taken

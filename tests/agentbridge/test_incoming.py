@@ -91,13 +91,22 @@ async def test_who_is_not_listened_to_has_to_wait():
         saying = asyncio.create_task(other.says(b"x" * sent))
         await asyncio.sleep(0.2)
         assert not saying.done()
-        first = await other.is_heard()
-        assert incoming.ROOM < len(first) <= 2 * incoming.ROOM
-        got = len(first)
+        assert incoming.ROOM < len(other.line._fresh) <= 2 * incoming.ROOM
+        got = 0
         while got < sent:
             got += len(await other.is_heard())
         await saying
         assert got == sent
+
+
+async def test_who_says_much_at_once_leaves_others_their_turn():
+    """Cut into chunks of one byte it takes long to read, and everybody's streams and leases wait for the loop."""
+    async with Other() as other:
+        other.line.data_received(b"x" * (incoming.PORTION + 1))
+        assert len(await other.is_heard()) == incoming.PORTION
+        turns = []
+        asyncio.get_running_loop().call_soon(turns.append, "another")
+        assert (len(await other.is_heard()), turns) == (1, ["another"])
 
 
 async def test_closing_waits_for_nobody():
