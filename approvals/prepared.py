@@ -186,7 +186,7 @@ class Addition(Generic[Made]):
     def add_all(self, rows: Sequence[Made]) -> None:
         """As `bulk_create`: as many in one statement as the database takes. Keys that it gives stay unknown."""
         connection = self._connection()
-        at_once = connection.ops.bulk_batch_size(self._fields, rows)
+        at_once = max(1, connection.ops.bulk_batch_size(self._fields, rows))  # of no rows PostgreSQL says 0
         with transaction.mark_for_rollback_on_error(using=connection.alias), connection.cursor() as cursor:
             for some in (rows[n : n + at_once] for n in range(0, len(rows), at_once)):
                 sql = self._statement(some[0], connection, alone=False)

@@ -146,6 +146,12 @@ def test_rows_that_are_added_together_are_those_that_were_made(task, django_asse
     assert [{**columns(row), "id": None} for row in stored] == [columns(row) for row in made]
 
 
+@pytest.mark.postgres
+def test_no_rows_are_added_as_nothing(db, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        Addition(Note).add_all([])
+
+
 def test_a_row_that_is_there_is_not_added(task):
     """Whoever goes on after that is stopped, as with Django's own: the transaction is undone."""
     again = Addition(Queue)
