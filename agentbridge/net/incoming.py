@@ -52,7 +52,10 @@ class Incoming(asyncio.Protocol):
         self._wake()
 
     async def take(self, until: float) -> bytes:
-        """The next that came; b"" at the end. Raises TimeoutError at `until`; where it broke, ConnectionError behind all."""
+        """The next that came; b"" at its end.
+
+        Raises TimeoutError at `until`; where it broke, ConnectionError behind it all.
+        """
         if self._fresh:
             await asyncio.sleep(0)  # whoever says much at once must not keep the loop from all others
         elif not self._over:
