@@ -94,8 +94,8 @@ def stranger() -> ApiProblem:
 @as_problems
 async def relay(request: HttpRequest, slug: str) -> HttpResponseBase:
     """A caller's RunAgentInput, passed on as it is; the answer comes back as it is."""
-    body, relays = request.read(), carrying.here()
-    agent, asked = await relays.admitted(slug, request.headers.get("Authorization", ""), body)
+    relays = carrying.here()
+    agent, body, asked = await relays.admitted(slug, request.headers.get("Authorization", ""), request.read)
     if agent is None:
         raise turned_away(request)
     if agent.caller_decides and (case := await relays.db(_answered, agent, body)) is not None:

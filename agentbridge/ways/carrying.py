@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from time import monotonic
 from weakref import WeakKeyDictionary
 
@@ -43,18 +43,26 @@ class Relays:
         self._followers = 0
         self._tending: dict[str, asyncio.Task[None]] = {}
 
-    async def admitted(self, slug: str, authorization: str, body: bytes) -> tuple[Agent | None, RunInput | None]:
-        """The agent of this caller's token, and what the body asks of it, in one turn of a database thread.
+    async def admitted(
+        self, slug: str, authorization: str, read: Callable[[], bytes]
+    ) -> tuple[Agent | None, bytes, RunInput | None]:
+        """The agent of this caller's token, the body, and what it asks of the agent, in one turn of a database thread.
 
-        Nothing of the body is said, or read, to whoever has no right token; nor before the caller's decisions in it are
-        known, where callers decide. Raises `Full` and what `admission` raises.
+        Nothing of the body is said, or read, to whoever has no right token; nor is it judged before the caller's
+        decisions in it are known, where callers decide. Raises `Full` and what `admission` raises.
         """
-        found: tuple[Agent | None, RunInput | None] = await self.threads.door(self._admitted, slug, authorization, body)
+        found: tuple[Agent | None, bytes, RunInput | None]
+        found = await self.threads.door(self._admitted, slug, authorization, read)
         return found
 
-    def _admitted(self, slug: str, authorization: str, body: bytes) -> tuple[Agent | None, RunInput | None]:
+    def _admitted(
+        self, slug: str, authorization: str, read: Callable[[], bytes]
+    ) -> tuple[Agent | None, bytes, RunInput | None]:
         agent = tokens.agent_of(slug, authorization, "caller")
-        return agent, None if agent is None or agent.caller_decides else self._checked(agent, body)
+        if agent is None:
+            return None, b"", None
+        body = read()
+        return agent, body, None if agent.caller_decides else self._checked(agent, body)
 
     def _checked(self, agent: Agent, body: bytes) -> RunInput:
         self._check_room()

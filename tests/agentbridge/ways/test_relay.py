@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from agentbridge.models import Run
-from agentbridge.ways import admission, keeping
+from agentbridge.ways import admission, carrying, keeping
 from agentbridge.ways.relay import Relayed
 from agentbridge.work import sweeping
 from approvals.models import AuditEntry, Case, User
@@ -199,6 +199,13 @@ def test_a_body_is_judged_for_nobody_without_the_token(web: str, script: Script)
     caller = outside(web, script(finishing()))
     told = httpx.post(caller.address(), content=b"{", headers={"Authorization": "Bearer csc_wrong"})
     assert told.status_code == 401
+
+
+def test_a_strangers_body_is_not_even_read() -> None:
+    """It may be as long as a stream, and memory is one for all."""
+    read = [b"64 megabytes"]
+    assert carrying.Relays()._admitted("none", "Bearer csc_wrong", read.pop) == (None, b"", None)
+    assert read
 
 
 def test_a_process_that_is_full_judges_no_body(web: str, script: Script, settings: Any) -> None:
