@@ -160,6 +160,13 @@ class Change:
         return self._statements[key]
 
 
+def given_key(key: Field[Any, Any], cursor: Any, connection: Any) -> Any:
+    """What the database gave the row that was just added; SQLite before 3.35 does not return it."""
+    if connection.features.can_return_columns_from_insert:
+        return cursor.fetchone()[0]
+    return connection.ops.last_insert_id(cursor, key.model._meta.db_table, key.column)
+
+
 class Addition(Generic[Made]):
     """New rows of one model."""
 
@@ -178,8 +185,8 @@ class Addition(Generic[Made]):
         sql = self._statement(row, connection, alone=True)
         with transaction.mark_for_rollback_on_error(using=connection.alias), connection.cursor() as cursor:
             cursor.execute(sql, self._values(row, connection))
-            if self._model._meta.auto_field is not None:
-                [row.pk] = cursor.fetchone()
+            if (key := self._model._meta.auto_field) is not None:
+                row.pk = given_key(key, cursor, connection)
         row._state.adding, row._state.db = False, connection.alias
         return row
 

@@ -138,6 +138,13 @@ def test_a_row_that_is_added_is_the_row_that_was_made(task, django_assert_num_qu
     assert Note.objects.count() == 2
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has always returned keys")
+def test_an_old_sqlite_tells_the_key_of_a_row_as_well(task, monkeypatch):
+    monkeypatch.setattr(connection.features, "can_return_columns_from_insert", False)
+    added = Addition(Note).add(Note(task=task, text="kept", at=in_seconds(0)))
+    assert Note.objects.get().pk == added.pk
+
+
 def test_rows_that_are_added_together_are_those_that_were_made(task, django_assert_max_num_queries):
     made = [Note(task=task, text=text, at=in_seconds(n)) for n, text in enumerate((HARD, "", "b"))]
     with django_assert_max_num_queries(1):
